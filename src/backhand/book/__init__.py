@@ -1,0 +1,1 @@
+"""What the notebooks show: pictures, explorers, tables. Needs the `notebook` extra."""

@@ -1,0 +1,1 @@
+"""One module a chapter: the pictures only that chapter draws."""
