@@ -1,0 +1,250 @@
+"""What every operation owes: the right gradient, and good manners with arrays.
+
+One row of OPS an operation: how to write its forward for HIPS autograd, which
+shares nothing with the package, and how to draw its inputs.
+"""
+
+from dataclasses import dataclass
+from typing import Callable
+
+import autograd.numpy as anp
+import numpy as np
+import pytest
+from autograd import make_vjp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backhand import ops
+
+TOLERANCE = {np.float64: 1e-10, np.float32: 2e-5}
+DTYPES = list(TOLERANCE)
+
+lengths = st.integers(1, 5)
+leading_axes = st.lists(st.integers(1, 3), max_size=3).map(tuple)
+
+
+# ---------------------------------------------------------------- drawing inputs
+
+
+@st.composite
+def float_arrays(draw, shape, dtype):
+    """Normal numbers in every memory layout NumPy may hand over."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    layout = draw(st.sampled_from(["C", "F", "strided", "reversed", "read-only"]))
+    if layout == "strided":
+        return rng.normal(size=(*shape[:-1], 2 * shape[-1])).astype(dtype)[..., ::2]
+    array = rng.normal(size=shape).astype(dtype, order="F" if layout == "F" else "C")
+    if layout == "reversed":
+        return array[..., ::-1]
+    if layout == "read-only":
+        array.flags.writeable = False
+    return array
+
+
+@st.composite
+def token_arrays(draw, shape, count):
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    dtype = draw(st.sampled_from([np.int8, np.uint16, np.int32, np.int64, np.uint64]))
+    return rng.integers(count, size=shape).astype(dtype)
+
+
+@st.composite
+def softmax_inputs(draw, dtype):
+    shape = (*draw(leading_axes), draw(lengths))
+    return (draw(float_arrays(shape, dtype)),), {}
+
+
+@st.composite
+def cross_entropy_inputs(draw, dtype):
+    leading, n = draw(leading_axes), draw(lengths)
+    logits = draw(float_arrays((*leading, n), dtype))
+    reduction = draw(st.sampled_from(["mean", "sum"]))
+    return (logits, draw(token_arrays(leading, n))), {"reduction": reduction}
+
+
+@st.composite
+def linear_inputs(draw, dtype):
+    leading, n, m = draw(leading_axes), draw(lengths), draw(lengths)
+    shapes = [(*leading, n), (n, m), (m,)][: draw(st.sampled_from([2, 3]))]
+    return tuple(draw(float_arrays(shape, dtype)) for shape in shapes), {}
+
+
+@st.composite
+def unembedding_inputs(draw, dtype):
+    leading, vocab, width = draw(leading_axes), draw(lengths), draw(lengths)
+    h = draw(float_arrays((*leading, width), dtype))
+    return (h, draw(float_arrays((vocab, width), dtype))), {}
+
+
+@st.composite
+def embedding_inputs(draw, dtype):
+    leading, vocab, width = draw(leading_axes), draw(lengths), draw(lengths)
+    tokens = draw(token_arrays(leading, vocab))
+    return (tokens, draw(float_arrays((vocab, width), dtype))), {}
+
+
+# ------------------------------------------------- forward passes for the oracle
+
+
+def softmax(z):
+    e = anp.exp(z - anp.max(z, axis=-1, keepdims=True))
+    return e / anp.sum(e, axis=-1, keepdims=True)
+
+
+def cross_entropy(logits, targets, reduction):
+    picked = anp.sum(softmax(logits) * anp.eye(logits.shape[-1])[targets], axis=-1)
+    return -(anp.mean if reduction == "mean" else anp.sum)(anp.log(picked))
+
+
+def linear(x, w, b=0.0):
+    return anp.dot(x, w) + b
+
+
+def unembedding(h, table):
+    return anp.dot(h, table.T)
+
+
+def embedding(tokens, table):
+    return anp.dot(anp.eye(len(table))[tokens], table)
+
+
+# -------------------------------------------------------------------- the table
+
+
+@dataclass
+class Case:
+    reference: Callable
+    inputs: Callable
+
+
+OPS = {
+    "softmax": Case(softmax, softmax_inputs),
+    "cross_entropy": Case(cross_entropy, cross_entropy_inputs),
+    "linear": Case(linear, linear_inputs),
+    "unembedding": Case(unembedding, unembedding_inputs),
+    "embedding": Case(embedding, embedding_inputs),
+}
+
+
+def every_op(test):
+    """Run test(op, case, data, dtype) for every operation in both dtypes."""
+    test = given(data=st.data())(test)
+    test = pytest.mark.parametrize("dtype", DTYPES, ids=lambda d: d.__name__)(test)
+    return pytest.mark.parametrize("name", OPS)(test)
+
+
+def is_float(x):
+    return np.issubdtype(np.asarray(x).dtype, np.floating)
+
+
+def as_tuple(gradients):
+    return gradients if isinstance(gradients, tuple) else (gradients,)
+
+
+def draw_call(name, data, dtype):
+    """One call of the op: its inputs, options, output, cache and a random dy."""
+    op = getattr(ops, name)
+    inputs, options = data.draw(OPS[name].inputs(dtype))
+    y, cache = op.forward(*inputs, **options)
+    dy = data.draw(float_arrays(y.shape, dtype)) if y.shape else dtype(-1.7)
+    return op, inputs, options, y, cache, dy
+
+
+def test_the_table_has_every_op():
+    assert set(OPS) == set(ops.__all__)
+
+
+@every_op
+def test_output_and_gradients_agree_with_autograd(name, data, dtype):
+    op, inputs, options, y, cache, dy = draw_call(name, data, dtype)
+    gradients = as_tuple(op.backward(dy, cache))
+
+    exact = [x.astype(float) if is_float(x) else x for x in inputs]
+    floats = tuple(i for i, x in enumerate(inputs) if is_float(x))
+    vjp, exact_y = make_vjp(OPS[name].reference, floats)(*exact, **options)
+    exact_gradients = vjp(np.asarray(dy, float))
+
+    assert len(gradients) == len(floats)
+    tolerance = TOLERANCE[dtype]
+    for ours, theirs in zip((y, *gradients), (exact_y, *exact_gradients)):
+        np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance)
+
+
+@every_op
+def test_each_gradient_has_the_shape_and_dtype_of_its_input(name, data, dtype):
+    op, inputs, _, y, cache, dy = draw_call(name, data, dtype)
+    gradients = as_tuple(op.backward(dy, cache))
+    floats = [x for x in inputs if is_float(x)]
+    assert y.dtype == dtype
+    assert [g.shape for g in gradients] == [x.shape for x in floats]
+    assert [g.dtype for g in gradients] == [x.dtype for x in floats]
+
+
+@every_op
+def test_nothing_returned_shares_memory_with_anything_else(name, data, dtype):
+    op, inputs, _, y, cache, dy = draw_call(name, data, dtype)
+    returned = [y, *as_tuple(op.backward(dy, cache))]
+    others = [*inputs, dy, *(c for c in cache if isinstance(c, np.ndarray))]
+    for i, array in enumerate(returned):
+        for other in returned[:i] + others:
+            assert not np.shares_memory(array, other)
+
+
+@every_op
+def test_a_second_call_gives_the_same_and_no_argument_changes(name, data, dtype):
+    op, inputs, options, y, cache, dy = draw_call(name, data, dtype)
+    before = [np.copy(a) for a in (*inputs, dy)]
+    first = as_tuple(op.backward(dy, cache))
+    second = as_tuple(op.backward(dy, cache))
+    again, _ = op.forward(*inputs, **options)
+    np.testing.assert_array_equal(again, y)
+    for a, b in zip(first, second):
+        np.testing.assert_array_equal(a, b)
+    for a, b in zip((*inputs, dy), before):
+        np.testing.assert_array_equal(a, b)
+
+
+@every_op
+def test_backward_is_linear_in_dy(name, data, dtype):
+    op, _, _, y, cache, dy = draw_call(name, data, dtype)
+    other = data.draw(float_arrays(y.shape, dtype)) if y.shape else dtype(0.6)
+    together = as_tuple(op.backward(3 * dy - other, cache))
+    one, two = as_tuple(op.backward(dy, cache)), as_tuple(op.backward(other, cache))
+    tolerance = 10 * TOLERANCE[dtype]
+    for g, a, b in zip(together, one, two):
+        np.testing.assert_allclose(g, 3 * a - b, rtol=tolerance, atol=tolerance)
+
+
+@every_op
+def test_a_dy_of_the_wrong_shape_or_dtype_is_refused_by_name(name, data, dtype):
+    op, _, _, y, cache, dy = draw_call(name, data, dtype)
+    with pytest.raises(ValueError, match="dy has shape"):
+        op.backward(np.ones((2, *y.shape), dtype), cache)
+    for wrong in (np.float16, np.int64, *(d for d in DTYPES if d is not dtype)):
+        with pytest.raises(TypeError, match=f"dy has dtype {wrong.__name__}"):
+            op.backward(np.ones(y.shape, wrong), cache)
+
+
+@every_op
+def test_a_float_input_of_another_dtype_is_refused_by_name(name, data, dtype):
+    """float16 and integers always, and float64 among float32."""
+    op = getattr(ops, name)
+    inputs, options = data.draw(OPS[name].inputs(dtype))
+    floats = [i for i, x in enumerate(inputs) if is_float(x)]
+    for i in floats:
+        others = (d for d in DTYPES if d is not dtype and len(floats) > 1)
+        for wrong in (np.float16, np.int32, np.bool_, *others):
+            bad = [x.astype(wrong) if j == i else x for j, x in enumerate(inputs)]
+            with pytest.raises(TypeError, match=r"^\w+ has dtype .*; it needs"):
+                op.forward(*bad, **options)
+
+
+@every_op
+def test_an_empty_axis_is_refused_by_name(name, data, dtype):
+    op = getattr(ops, name)
+    inputs, options = data.draw(OPS[name].inputs(dtype))
+    for i, x in enumerate(inputs):
+        if x.ndim:
+            bad = [z[..., :0] if j == i else z for j, z in enumerate(inputs)]
+            with pytest.raises(ValueError, match=r"^\w+ has shape .*empty"):
+                op.forward(*bad, **options)
