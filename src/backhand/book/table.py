@@ -1,0 +1,64 @@
+"""A table, and the source of a function, in the form each reader's page can show."""
+
+import ast
+import inspect
+from textwrap import dedent
+
+from tabulate import tabulate
+
+
+class Table:
+    """Rows under a header: HTML on a page, plain text everywhere else.
+
+    Parameters
+    ----------
+    header : sequence of str
+    rows : iterable of sequence
+        Numbers come formatted as text, so that they compare across machines.
+    caption : str
+        What the table says, in a sentence.
+    """
+
+    def __init__(self, header, rows, caption):
+        self.header = list(header)
+        self.rows = [[str(cell) for cell in row] for row in rows]
+        self.caption = caption
+
+    def __repr__(self):
+        return f"{self.caption}\n{self._format('simple')}"
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        html = self._format("html")
+        opening, body = html.split(">", 1)
+        return {
+            "text/html": f'<div class="bh-table">{opening} class="table">'
+            f"<caption>{self.caption}</caption>{body}</div>",
+            "text/plain": repr(self),
+        }
+
+    def _format(self, form):
+        return tabulate(self.rows, self.header, tablefmt=form, disable_numparse=True)
+
+
+class Source:
+    """The code of functions as it stands in the package, docstrings cut to a line."""
+
+    def __init__(self, *functions):
+        self.functions = functions
+
+    def __repr__(self):
+        names = (f"{each.__module__}.{each.__name__}" for each in self.functions)
+        return f"Source of {', '.join(names)}"
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        code = "\n\n\n".join(map(_without_docstring, self.functions))
+        return {"text/markdown": f"```python\n{code}\n```", "text/plain": repr(self)}
+
+
+def _without_docstring(function):
+    lines = dedent(inspect.getsource(function)).rstrip().split("\n")
+    docstring = ast.parse("\n".join(lines)).body[0].body[0]
+    first, last = docstring.lineno - 1, docstring.end_lineno
+    if last - first > 1:
+        lines[first:last] = [lines[first] + '"""']
+    return "\n".join(lines)
