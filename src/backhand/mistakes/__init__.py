@@ -1,0 +1,39 @@
+"""The catalogue: backward passes people really write wrong, and what hides each.
+
+>>> from backhand import mistakes
+>>> mistakes.get("embedding", "assigned").symptom[:43]
+'A token that stands k times in the window g'
+"""
+
+from types import ModuleType
+
+from . import embedding, linear, probabilities
+from .mistake import Design, Mistake
+
+__all__ = ["CATALOGUE", "Design", "Mistake", "get", "of"]
+
+CATALOGUE = tuple(
+    value
+    for family in (probabilities, linear, embedding)
+    for value in vars(family).values()
+    if isinstance(value, Mistake)
+)
+
+
+def of(op):
+    """The mistakes of one op, given as its module or its name."""
+    name = op.__name__.rpartition(".")[2] if isinstance(op, ModuleType) else op
+    found = tuple(mistake for mistake in CATALOGUE if mistake.op_name == name)
+    if not found:
+        known = sorted({mistake.op_name for mistake in CATALOGUE})
+        raise ValueError(f"op is {op!r}; it needs one of {', '.join(known)}")
+    return found
+
+
+def get(op, name):
+    """One mistake, by its op and its name: ``get("softmax", "diagonal-only")``."""
+    for mistake in of(op):
+        if mistake.name == name:
+            return mistake
+    known = ", ".join(mistake.name for mistake in of(op))
+    raise ValueError(f"name is {name!r}; {op} has {known}")

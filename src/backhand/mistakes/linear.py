@@ -1,0 +1,177 @@
+"""Mistakes in the linear layer and in the readout, which is one."""
+
+import numpy as np
+
+from ..ops import linear, unembedding
+from ..ops._arguments import rows, sum_leading
+from .mistake import Design, normal, wrong_backward
+
+LAYER = Design("unequal widths", normal((4, 3), (3, 2), (2,)))
+ONE_POSITION = Design("one position", normal((1, 3), (3, 2), (2,)))
+
+
+def symmetric(n):
+    """Return a `Design.build` with a symmetric n x n weight."""
+
+    def build(rng):
+        w = rng.normal(size=(n, n))
+        return rng.normal(size=(4, n)), w + w.T, rng.normal(size=n)
+
+    return build
+
+
+@wrong_backward(
+    linear,
+    "transpose",
+    symptom="An error about shapes, or none at all: a square weight takes the product "
+    "and sends every error to the wrong unit.",
+    shown_by=Design("a square weight", normal((4, 3), (3, 3), (3,))),
+    hidden_by=[Design("a symmetric weight", symmetric(3))],
+)
+def w_for_its_transpose(dy, cache):
+    x, w, _ = cache
+    return dy @ w, rows(x).T @ rows(dy), sum_leading(dy)  # dy @ w.T
+
+
+@wrong_backward(
+    linear,
+    "transpose",
+    symptom="The weight learns with its two axes exchanged.",
+    shown_by=Design("a square weight", normal((4, 3), (3, 3), (3,))),
+    hidden_by=[
+        Design(
+            "an identity weight and dy equal to y",
+            lambda rng: (rng.normal(size=(4, 3)), np.eye(3), np.zeros(3)),
+            dy=lambda y: y,
+        )
+    ],
+)
+def dw_transposed(dy, cache):
+    x, w, _ = cache
+    return dy @ w.T, rows(dy).T @ rows(x), sum_leading(dy)  # x.T @ dy
+
+
+@wrong_backward(
+    linear,
+    "missing_sum",
+    symptom="The bias becomes a matrix at its first update, silently, and the layer "
+    "learns one bias a position.",
+    shown_by=LAYER,
+    hidden_by=[ONE_POSITION],
+)
+def bias_keeps_the_batch(dy, cache):
+    x, w, _ = cache
+    return dy @ w.T, rows(x).T @ rows(dy), dy  # dy.sum(axis=0)
+
+
+@wrong_backward(
+    linear,
+    "not_accumulated",
+    symptom="The layer learns from the last position only.",
+    shown_by=LAYER,
+    hidden_by=[ONE_POSITION],
+)
+def last_position_only(dy, cache):
+    x, w, _ = cache
+    for x_t, dy_t in zip(rows(x), rows(dy), strict=True):
+        dw = np.outer(x_t, dy_t)  # dw += ...
+        db = dy_t
+    return dy @ w.T, dw, db
+
+
+@wrong_backward(
+    linear,
+    "constant_factor",
+    symptom="Weights learn the slower the larger the batch, as the loss has averaged "
+    "over it already; the gradient passed on to earlier layers is right.",
+    shown_by=LAYER,
+    hidden_by=[ONE_POSITION],
+)
+def averaged_over_the_batch_again(dy, cache):
+    x, w, _ = cache
+    dw = rows(x).T @ rows(dy) / len(rows(x))
+    return dy @ w.T, dw, rows(dy).mean(axis=0)  # the divisor is the loss's affair
+
+
+@wrong_backward(
+    linear,
+    "wrong_axis",
+    symptom="An error about shapes, or none: with as many positions as units the bias "
+    "gets the sum of a position's errors.",
+    shown_by=Design("as many positions as units", normal((3, 2), (2, 3), (3,))),
+    hidden_by=[
+        Design("dy of ones", normal((3, 2), (2, 3), (3,)), dy=np.ones_like),
+    ],
+)
+def bias_summed_over_units(dy, cache):
+    x, w, _ = cache
+    return dy @ w.T, rows(x).T @ rows(dy), dy.sum(axis=-1)  # axis=0
+
+
+@wrong_backward(
+    linear,
+    "wrong_operand",
+    symptom="An error about shapes, or none: with equal widths the weight learns from "
+    "what the layer put out instead of what it was given.",
+    shown_by=Design("equal widths", normal((4, 3), (3, 3), (3,))),
+    hidden_by=[
+        Design(
+            "an identity weight",
+            lambda rng: (rng.normal(size=(4, 3)), np.eye(3), rng.normal(size=3)),
+        )
+    ],
+)
+def output_for_input(dy, cache):
+    x, w, _ = cache
+    y = x @ w
+    return dy @ w.T, rows(y).T @ rows(dy), sum_leading(dy)  # x.T @ dy
+
+
+READOUT = Design("unequal widths", normal((4, 3), (5, 3)))
+
+
+@wrong_backward(
+    unembedding,
+    "transpose",
+    symptom="An error about shapes, or none where the vocabulary is as large as the "
+    "model is wide.",
+    shown_by=Design("a square table", normal((4, 3), (3, 3))),
+    hidden_by=[
+        Design(
+            "a symmetric table",
+            lambda rng: (rng.normal(size=(4, 3)), np.ones((3, 3)) + np.eye(3)),
+        )
+    ],
+)
+def table_transposed(dy, cache):
+    h, table = cache
+    return dy @ table.T, rows(dy).T @ rows(h)  # logits = h @ table.T: dy @ table
+
+
+@wrong_backward(
+    unembedding,
+    "not_accumulated",
+    symptom="The table hears the last position of the window only.",
+    shown_by=READOUT,
+    hidden_by=[Design("one position", normal((1, 3), (5, 3)))],
+)
+def last_position_overwrites(dy, cache):
+    h, table = cache
+    for h_t, dy_t in zip(rows(h), rows(dy), strict=True):
+        dtable = np.outer(dy_t, h_t)  # dtable += ...
+    return dy @ table, dtable
+
+
+@wrong_backward(
+    unembedding,
+    "dropped_path",
+    symptom="The table trains and nothing before it does: the model is a bag of "
+    "frequencies.",
+    shown_by=READOUT,
+    hidden_by=[
+        Design("a table of zeros", lambda rng: (rng.normal(size=(4, 3)), np.zeros((5, 3))))
+    ],
+)
+def nothing_passed_on(dy, cache):
+    h, _ = cache
+    return np.zeros_like(h), rows(dy).T @ rows(h)  # dy @ table
