@@ -7,14 +7,14 @@
 
 from types import ModuleType
 
-from . import embedding, linear, probabilities
+from . import activations, embedding, linear, probabilities
 from .mistake import Design, Mistake
 
 __all__ = ["CATALOGUE", "Design", "Mistake", "get", "of"]
 
 CATALOGUE = tuple(
     value
-    for family in (probabilities, linear, embedding)
+    for family in (activations, probabilities, linear, embedding)
     for value in vars(family).values()
     if isinstance(value, Mistake)
 )
