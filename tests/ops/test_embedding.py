@@ -46,5 +46,5 @@ def test_bad_tokens_are_refused_by_name(tokens, error, message):
 
 
 def test_a_table_that_is_not_a_matrix_is_refused():
-    with pytest.raises(ValueError, match=r"table has shape \(3,\); it needs \(any, any\)"):
+    with pytest.raises(ValueError, match=r"table has shape \(3,\); it needs"):
         embedding.forward([0], TABLE[0])

@@ -65,13 +65,17 @@ def fits(shape, pattern):
     )
 
 
-def positive_float(name, value):
+def number(name, value, valid, needed):
     """Return value as a Python float, which leaves float32 arrays float32."""
     if not isinstance(value, Real) or isinstance(value, bool):
-        raise TypeError(f"{name} is {value!r}; it needs a positive number")
-    if not 0 < value < math.inf:
-        raise ValueError(f"{name} is {value}; it needs a positive number")
+        raise TypeError(f"{name} is {value!r}; it needs {needed}")
+    if not valid(value):
+        raise ValueError(f"{name} is {value}; it needs {needed}")
     return float(value)
+
+
+def positive(name, value):
+    return number(name, value, lambda v: 0 < v < math.inf, "a positive number")
 
 
 def positive_integer(name, value):
