@@ -1,0 +1,65 @@
+# Backprop by Hand. `make help` says what can be made.
+
+VENV ?= .venv
+PORT ?= 8000
+
+# The first Python in pyproject.toml's range that can make an environment.
+PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3 python; do \
+	"$$python" -c "import sys, ensurepip; assert (3, 11) <= sys.version_info < (3, 14)" \
+	2>/dev/null && echo "$$python" && break; done)
+
+BIN := $(VENV)/bin
+ENV := $(VENV)/.installed
+ASSETS := node_modules/.package-lock.json
+SITE := _build/html
+
+.DEFAULT_GOAL := help
+.PHONY: help env assets book serve lab test notebooks measure lock clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' Makefile
+
+env: $(ENV) ## the Python environment, in .venv
+
+$(ENV): requirements.txt pyproject.toml
+	$(if $(PYTHON),,$(error Python 3.11, 3.12 or 3.13 with venv is needed; \
+		where is it? make PYTHON=/path/to/python (Debian: apt install python3-venv)))
+	$(PYTHON) -m venv $(VENV)
+	@echo "Installing requirements.txt into $(VENV): a minute or two."
+	@$(BIN)/pip install -qq --disable-pip-version-check -r requirements.txt
+	@$(BIN)/pip install -qq --disable-pip-version-check \
+		--no-deps --no-build-isolation --editable .
+	@touch $@
+
+assets: $(ASSETS) ## what the site's pages load, from npm
+
+# Node from a wheel where the machine has none.
+$(ASSETS): package.json package-lock.json .npmrc | $(ENV)
+	@command -v npm >/dev/null || $(BIN)/pip install -qq \
+		--no-build-isolation --editable ".[node]"
+	PATH="$$PATH:$(abspath $(BIN))" npm ci --silent
+	@touch $@
+
+book: $(ENV) $(ASSETS) ## execute the notebooks and build the site
+	$(BIN)/python tools/notebooks.py execute
+	$(BIN)/jupyter-book build --quiet --warningiserror --keep-going . >/dev/null
+	@echo "The book is in $(abspath $(SITE))/index.html; \`make serve\` serves it."
+
+serve: ## serve the site on this machine, port $(PORT)
+	$(BIN)/python -m http.server --bind 127.0.0.1 --directory $(SITE) $(PORT)
+
+lab: $(ENV) ## open the notebooks in JupyterLab
+	$(BIN)/jupyter lab
+
+notebooks: $(ENV) ## execute the notebooks and save what is committed of them
+	$(BIN)/python tools/notebooks.py save
+
+# uv resolves for every platform and Python version at once.
+lock: $(ENV) ## requirements.txt anew from pyproject.toml
+	$(BIN)/pip install -qq --upgrade uv
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 \
+		--fork-strategy fewest --extra test --no-emit-package backhand \
+		--no-header --generate-hashes --upgrade pyproject.toml --output-file requirements.txt
+
+clean: ## remove all that was made
+	rm -rf $(VENV) node_modules _build
