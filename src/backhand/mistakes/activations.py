@@ -265,7 +265,7 @@ def derivative_at_the_output(dy, cache):
     gelu,
     "dropped_path",
     symptom="Training appears to work: the missing term is 0 at the origin, at most "
-    "0.25 and gone beyond 3.",
+    "0.242 and fades beyond 3.",
     shown_by=BOTH_SIDES,
     hidden_by=[SATURATED],
 )
@@ -276,7 +276,7 @@ def second_term_dropped(dy, cache):
 @wrong_backward(
     gelu,
     "missing_factor",
-    symptom="The bump right of zero is too high; the tails are right.",
+    symptom="Off by at most 0.04, where the slope bends; the tails are right.",
     shown_by=BOTH_SIDES,
     hidden_by=[SATURATED],
 )
@@ -288,7 +288,7 @@ def inner_derivative_left_out(dy, cache):
 @wrong_backward(
     gelu,
     "missing_factor",
-    symptom="Off by at most a few hundredths, for inputs near ±1.5 only.",
+    symptom="Off by at most 0.03, near ±1.6; the origin and the tails are right.",
     shown_by=BOTH_SIDES,
     hidden_by=[
         SATURATED,
