@@ -123,6 +123,47 @@ def swiglu_inputs(draw, dtype):
     return tuple(draw(float_arrays(shape, dtype)) for shape in shapes), {}
 
 
+@st.composite
+def attention_inputs(draw, dtype):
+    leading = draw(leading_axes)
+    queries, keys, d, e = (draw(lengths) for _ in range(4))
+    causal = draw(st.booleans())
+    if causal:
+        keys = queries
+    shapes = [(*leading, queries, d), (*leading, keys, d), (*leading, keys, e)]
+    arrays = tuple(draw(float_arrays(shape, dtype)) for shape in shapes)
+    return arrays, {"causal": causal}
+
+
+@st.composite
+def tiled_attention_inputs(draw, dtype):
+    arrays, options = draw(attention_inputs(dtype))
+    return arrays, {**options, "tile": draw(st.integers(1, 6))}
+
+
+@st.composite
+def rope_inputs(draw, dtype):
+    shape = (*draw(leading_axes), draw(lengths), 2 * draw(lengths))
+    layout = draw(st.sampled_from(["interleaved", "half"]))
+    base = draw(st.sampled_from([10000.0, np.float64(3)]))
+    return (draw(float_arrays(shape, dtype)),), {"base": base, "layout": layout}
+
+
+@st.composite
+def multi_head_attention_inputs(draw, dtype):
+    n, m, d, e, heads = (draw(lengths) for _ in range(5))
+    a, c = 2 * heads * d, heads * e
+    shapes = [(*draw(leading_axes), draw(lengths), n), (n, a), (n, a), (n, c), (c, m)]
+    options = {
+        "heads": heads,
+        "causal": draw(st.booleans()),
+        "rope": draw(st.booleans()),
+        "base": 7,
+        "layout": draw(st.sampled_from(["interleaved", "half"])),
+    }
+    return tuple(draw(float_arrays(shape, dtype)) for shape in shapes), options
+
+
 # ------------------------------------------------- forward passes for the oracle
 
 
@@ -180,6 +221,45 @@ def swiglu(x, w_gate, w_up, w_down):
     return anp.dot(silu(anp.dot(x, w_gate)) * anp.dot(x, w_up), w_down)
 
 
+def attention(q, k, v, causal, tile=None):
+    scores = anp.matmul(q, anp.swapaxes(k, -1, -2)) / q.shape[-1] ** 0.5
+    if causal:
+        scores = anp.where(np.tri(q.shape[-2], dtype=bool), scores, -1e30)
+    return anp.matmul(softmax(scores), v)
+
+
+def rope(x, base, layout):
+    """Each pair times its own 2 × 2 rotation matrix, all in one (T, d, d) array."""
+    T, d = x.shape[-2:]
+    rotations = np.zeros((T, d, d))
+    for t in range(T):
+        for i in range(d // 2):
+            pair = [2 * i, 2 * i + 1] if layout == "interleaved" else [i, i + d // 2]
+            angle = t * base ** (-2 * i / d)
+            c, s = np.cos(angle), np.sin(angle)
+            rotations[t][np.ix_(pair, pair)] = [[c, -s], [s, c]]
+    return anp.matmul(rotations, x[..., None])[..., 0]
+
+
+def multi_head_attention(x, w_q, w_k, w_v, w_o, heads, causal, rope, base, layout):
+    """One head after the other, each with its own columns of the weights."""
+    y = 0.0
+    for columns_q, columns_v, rows_o in zip(
+        np.split(np.arange(w_q.shape[1]), heads),
+        np.split(np.arange(w_v.shape[1]), heads),
+        np.split(np.arange(w_o.shape[0]), heads),
+    ):
+        q, k = anp.dot(x, w_q[:, columns_q]), anp.dot(x, w_k[:, columns_q])
+        if rope:
+            q, k = rotate(q, base, layout), rotate(k, base, layout)
+        v = anp.dot(x, w_v[:, columns_v])
+        y = y + anp.dot(attention(q, k, v, causal), w_o[rows_o])
+    return y
+
+
+rotate = rope  # multi_head_attention has an option of that name
+
+
 # -------------------------------------------------------------------- the table
 
 
@@ -204,6 +284,10 @@ OPS = {
     "layer_norm": Case(layer_norm, layer_norm_inputs),
     "rms_norm": Case(rms_norm, rms_norm_inputs),
     "swiglu": Case(swiglu, swiglu_inputs),
+    "attention": Case(attention, attention_inputs),
+    "tiled_attention": Case(attention, tiled_attention_inputs),
+    "rope": Case(rope, rope_inputs),
+    "multi_head_attention": Case(multi_head_attention, multi_head_attention_inputs),
     "residual": Case(lambda x, fx: x + fx, residual_inputs),
 }
 

@@ -19,8 +19,8 @@ class Cache(NamedTuple):
 def forward(x):
     """Gate x by (1 + tanh u) / 2, entry by entry, with u = c (x + a x³).
 
-    This is the tanh form: c = sqrt(2 / π) and a = 0.044715 bring the gate within 5e-4 of the normal
-    distribution function.
+    This is the tanh form: with c = sqrt(2 / π) and a = 0.044715, y stays within
+    5e-4 of x times the normal distribution function.
 
     Parameters
     ----------

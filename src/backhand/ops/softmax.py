@@ -11,6 +11,11 @@ class Cache(NamedTuple):
     p: Array  # (..., n) the probabilities
 
 
+def probabilities(z):
+    e = np.exp(z - z.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
 def forward(z):
     """Turn each row of scores into probabilities: p_i = exp(z_i) / Σ_k exp(z_k).
 
@@ -42,8 +47,7 @@ def forward(z):
     array([0.125, 0.25 , 0.625])
     """
     z = float_array("z", z, min_ndim=1)
-    e = np.exp(z - z.max(axis=-1, keepdims=True))
-    p = e / e.sum(axis=-1, keepdims=True)
+    p = probabilities(z)
     return p, Cache(p.copy())
 
 
