@@ -7,14 +7,33 @@
 
 from types import ModuleType
 
-from . import activations, embedding, linear, probabilities
+from . import (
+    activations,
+    attention,
+    blocks,
+    calculus,
+    embedding,
+    linear,
+    norms,
+    probabilities,
+)
 from .mistake import Design, Mistake
 
 __all__ = ["CATALOGUE", "Design", "Mistake", "get", "of"]
 
+FAMILIES = (
+    calculus,
+    activations,
+    probabilities,
+    linear,
+    norms,
+    attention,
+    blocks,
+    embedding,
+)
 CATALOGUE = tuple(
     value
-    for family in (activations, probabilities, linear, embedding)
+    for family in FAMILIES
     for value in vars(family).values()
     if isinstance(value, Mistake)
 )

@@ -101,6 +101,8 @@ class Mistake:
     @property
     def op_name(self):
         """The op's name: "softmax"."""
+        if isinstance(self.op, str):
+            return self.op
         return self.op.__name__.rpartition(".")[2]
 
     @property
