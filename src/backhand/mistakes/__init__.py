@@ -5,8 +5,6 @@
 'A token that stands k times in the window g'
 """
 
-from types import ModuleType
-
 from . import (
     activations,
     attention,
@@ -14,10 +12,12 @@ from . import (
     calculus,
     embedding,
     linear,
+    model,
     norms,
+    optimizers,
     probabilities,
 )
-from .mistake import Design, Mistake
+from .mistake import Design, Mistake, name_of
 
 __all__ = ["CATALOGUE", "Design", "Mistake", "get", "of"]
 
@@ -30,6 +30,8 @@ FAMILIES = (
     attention,
     blocks,
     embedding,
+    model,
+    optimizers,
 )
 CATALOGUE = tuple(
     value
@@ -41,8 +43,7 @@ CATALOGUE = tuple(
 
 def of(op):
     """The mistakes of one op, given as its module or its name."""
-    name = op.__name__.rpartition(".")[2] if isinstance(op, ModuleType) else op
-    found = tuple(mistake for mistake in CATALOGUE if mistake.op_name == name)
+    found = tuple(mistake for mistake in CATALOGUE if mistake.op_name == name_of(op))
     if not found:
         known = sorted({mistake.op_name for mistake in CATALOGUE})
         raise ValueError(f"op is {op!r}; it needs one of {', '.join(known)}")

@@ -230,3 +230,15 @@ def all_to_the_skip(dy, cache):
 )
 def shared_out_in_halves(dy, cache):
     return dy / 2, dy / 2  # both terms of a sum get all of dy
+
+
+@wrong_backward(
+    residual,
+    "dropped_path",
+    symptom="What lies before the sublayer hears it through the sublayer only, as if "
+    "there were no skip.",
+    shown_by=PAIR,
+    hidden_by=[Design("a look at dfx only", PAIR.build, looks_at=(1,))],
+)
+def nothing_to_the_skip(dy, cache):
+    return np.zeros_like(dy), dy.copy()  # both terms of a sum get all of dy

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..check import Op, differences
+from ..check import Op
 from .mistake import Design, wrong_backward
 
 
@@ -69,13 +69,91 @@ def exponent_not_lowered(dy, cache):
     return dy * 2 * (slope * x + shift) ** 2 * slope  # ** 1
 
 
-def two_variables_forward(x):
-    """y = x₀² x₁ + 3 x₁."""
-    return x[..., 0] ** 2 * x[..., 1] + 3 * x[..., 1], x
+def cubes_and_product_forward(x, coupling=1.0):
+    """y = Σ x³ + coupling · Π x: a number for a check to differentiate."""
+    return np.sum(x**3, axis=-1) + coupling * np.prod(x, axis=-1), (x, coupling)
 
 
-def two_variables_backward(dy, x):
-    return dy * np.array([2 * x[0] * x[1], x[0] ** 2 + 3])
+def cubes_and_product_backward(dy, cache):
+    x, coupling = cache
+    others = np.array([np.prod(np.delete(x, i)) for i in range(x.size)])
+    return dy * (3 * x**2 + coupling * others)
 
 
-TWO_VARIABLES = Op(two_variables_forward, two_variables_backward)
+CUBES_AND_PRODUCT = Op(cubes_and_product_forward, cubes_and_product_backward)
+CHECK = "differences"
+
+
+def three_variables(rng):
+    return (rng.normal(size=3),)
+
+
+VARIABLES = Design("three variables that meet in a product", three_variables)
+ROUGH = Design("a tolerance of two decimals", three_variables, tolerance=1e-2)
+
+
+@wrong_backward(
+    CHECK,
+    "inplace_mutation",
+    right=CUBES_AND_PRODUCT,
+    symptom="The first entry agrees and the later ones are a little off, or a correct "
+    "gradient is blamed: each is measured somewhere else.",
+    shown_by=VARIABLES,
+    hidden_by=[
+        Design(
+            "a sum of separate terms",
+            three_variables,
+            options={"coupling": 0.0},
+            tolerance=1e-5,
+        ),
+        ROUGH,
+    ],
+)
+def entry_not_restored(dy, cache):
+    x, coupling = cache
+    gradient, h = np.zeros_like(x), 1e-3
+    for i in range(x.size):
+        x[i] += h
+        after, _ = cubes_and_product_forward(x, coupling)
+        x[i] -= 2 * h
+        before, _ = cubes_and_product_forward(x, coupling)
+        gradient[i] = dy * (after - before) / (2 * h)  # then x[i] += h
+    return gradient
+
+
+@wrong_backward(
+    CHECK,
+    "wrong_formula",
+    right=CUBES_AND_PRODUCT,
+    symptom="Every entry holds the same number, the sum of all partial derivatives.",
+    shown_by=VARIABLES,
+    hidden_by=[Design("one variable", lambda rng: (rng.normal(size=1),), tolerance=1e-6)],
+)
+def everything_moved_at_once(dy, cache):
+    x, coupling = cache
+    gradient, h = np.zeros_like(x), 1e-5
+    for i in range(x.size):
+        after, _ = cubes_and_product_forward(x + h, coupling)  # moves every entry
+        before, _ = cubes_and_product_forward(x - h, coupling)
+        gradient[i] = dy * (after - before) / (2 * h)
+    return gradient
+
+
+@wrong_backward(
+    CHECK,
+    "float_noise",
+    right=CUBES_AND_PRODUCT,
+    symptom="A correct gradient is blamed, by another amount at every point: the two "
+    "values agree in all but their last digits.",
+    shown_by=VARIABLES,
+    hidden_by=[ROUGH],
+)
+def step_below_round_off(dy, cache):
+    x, coupling = cache
+    gradient, h = np.zeros_like(x), 1e-12  # ε^(1/3), about 6e-6, is best
+    for i in range(x.size):
+        step = h * (np.arange(x.size) == i)
+        after, _ = cubes_and_product_forward(x + step, coupling)
+        before, _ = cubes_and_product_forward(x - step, coupling)
+        gradient[i] = dy * (after - before) / (2 * h)
+    return gradient

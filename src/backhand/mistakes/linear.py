@@ -10,6 +10,11 @@ LAYER = Design("unequal widths", normal((4, 3), (3, 2), (2,)))
 ONE_POSITION = Design("one position", normal((1, 3), (3, 2), (2,)))
 
 
+def gradients(cache, dx, dw, db):
+    """What backward returns: there is no db where the layer has no bias."""
+    return (dx, dw, db) if cache.bias else (dx, dw)
+
+
 def symmetric(n):
     """Return a `Design.build` with a symmetric n x n weight."""
 
@@ -30,7 +35,8 @@ def symmetric(n):
 )
 def w_for_its_transpose(dy, cache):
     x, w, _ = cache
-    return dy @ w, rows(x).T @ rows(dy), sum_leading(dy)  # dy @ w.T
+    dx = dy @ w  # dy @ w.T
+    return gradients(cache, dx, rows(x).T @ rows(dy), sum_leading(dy))
 
 
 @wrong_backward(
@@ -48,7 +54,8 @@ def w_for_its_transpose(dy, cache):
 )
 def dw_transposed(dy, cache):
     x, w, _ = cache
-    return dy @ w.T, rows(dy).T @ rows(x), sum_leading(dy)  # x.T @ dy
+    dw = rows(dy).T @ rows(x)  # x.T @ dy
+    return gradients(cache, dy @ w.T, dw, sum_leading(dy))
 
 
 @wrong_backward(
@@ -61,7 +68,8 @@ def dw_transposed(dy, cache):
 )
 def bias_keeps_the_batch(dy, cache):
     x, w, _ = cache
-    return dy @ w.T, rows(x).T @ rows(dy), dy  # dy.sum(axis=0)
+    db = dy.copy()  # dy.sum(axis=0)
+    return gradients(cache, dy @ w.T, rows(x).T @ rows(dy), db)
 
 
 @wrong_backward(
@@ -76,7 +84,7 @@ def last_position_only(dy, cache):
     for x_t, dy_t in zip(rows(x), rows(dy), strict=True):
         dw = np.outer(x_t, dy_t)  # dw += ...
         db = dy_t
-    return dy @ w.T, dw, db
+    return gradients(cache, dy @ w.T, dw, db)
 
 
 @wrong_backward(
@@ -90,7 +98,8 @@ def last_position_only(dy, cache):
 def averaged_over_the_batch_again(dy, cache):
     x, w, _ = cache
     dw = rows(x).T @ rows(dy) / len(rows(x))
-    return dy @ w.T, dw, rows(dy).mean(axis=0)  # the divisor is the loss's affair
+    db = rows(dy).mean(axis=0)  # the divisor is the loss's affair
+    return gradients(cache, dy @ w.T, dw, db)
 
 
 @wrong_backward(
@@ -105,7 +114,8 @@ def averaged_over_the_batch_again(dy, cache):
 )
 def bias_summed_over_units(dy, cache):
     x, w, _ = cache
-    return dy @ w.T, rows(x).T @ rows(dy), dy.sum(axis=-1)  # axis=0
+    db = dy.sum(axis=-1)  # axis=0
+    return gradients(cache, dy @ w.T, rows(x).T @ rows(dy), db)
 
 
 @wrong_backward(
@@ -124,7 +134,8 @@ def bias_summed_over_units(dy, cache):
 def output_for_input(dy, cache):
     x, w, _ = cache
     y = x @ w
-    return dy @ w.T, rows(y).T @ rows(dy), sum_leading(dy)  # x.T @ dy
+    dw = rows(y).T @ rows(dy)  # x.T @ dy
+    return gradients(cache, dy @ w.T, dw, sum_leading(dy))
 
 
 READOUT = Design("unequal widths", normal((4, 3), (5, 3)))

@@ -2,7 +2,9 @@
 
 import inspect
 from collections.abc import Callable, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import wraps
 from types import ModuleType
 
 import numpy as np
@@ -30,7 +32,7 @@ class Design:
     dtype : numpy dtype
         What floating-point inputs are cast to.
     looks_at : tuple of int, optional
-        Which of the gradients the test compares, where it does not look at all.
+        Which of the results the test compares. Default: all of them.
     """
 
     name: str
@@ -56,6 +58,18 @@ class Design:
         dy = normal if self.dy is None else self.dy(y)
         return np.asarray(dy, y.dtype)
 
+    def results(self, op):
+        """The gradients of an op under this test, and its output last."""
+        y, cache = op.forward(*self.inputs(), **self.options)
+        gradients = op.backward(self.upstream(y), cache)
+        return *(gradients if isinstance(gradients, tuple) else (gradients,)), y
+
+    def seen(self, results):
+        """Those of the results that this test compares."""
+        if self.looks_at is None:
+            return results
+        return tuple(results[index] for index in self.looks_at)
+
 
 def normal(*shapes):
     """Return a `Design.build` of normal arrays, one for each shape."""
@@ -64,46 +78,87 @@ def normal(*shapes):
 
 @dataclass(frozen=True, eq=False)
 class Mistake:
-    """A wrong backward or forward pass of an op, made as people make it.
+    """Wrong code as people write it, with what shows it and what hides it.
 
     Parameters
     ----------
     name : str
         Lowercase with hyphens, unique within the op: "diagonal-only".
-    op : module
-        The op it belongs to.
+    op : module, class or str
+        What it is a mistake in; a name where the package has no such thing.
     kind : str
         What is wrong with it, in one of the words a finding has, or one of
         those no black box can tell.
     symptom : str
         What it looks like from outside, in one sentence.
-    right : module or Op
-        The right forward and backward: the op itself, or a small composition with
-        it where the mistake needs one.
-    forward, backward : callable
-        Those of `right`, but for the one that is wrong.
     shown_by : Design
-        Inputs on which `check_gradients` catches it.
+        A test that catches it.
     hidden_by : tuple of Design
         Tests under which the wrong result cannot be told from the right one.
     """
 
     name: str
-    op: ModuleType
+    op: ModuleType | type | str
     kind: str
     symptom: str
-    right: ModuleType | Op
-    forward: Callable
-    backward: Callable
     shown_by: Design
     hidden_by: tuple[Design, ...]
 
     @property
     def op_name(self):
-        """The op's name: "softmax"."""
-        if isinstance(self.op, str):
-            return self.op
-        return self.op.__name__.rpartition(".")[2]
+        """The op's name, as that of its module: "softmax", "adam"."""
+        return name_of(self.op)
+
+    @property
+    def source(self):
+        """The wrong code, without its decorator."""
+        lines = inspect.getsource(self.wrong_code).splitlines()
+        starts = (line.startswith(("def ", "class ")) for line in lines)
+        return "\n".join(lines[list(starts).index(True) :])
+
+    @property
+    def options(self):
+        """The options that belong to `example`."""
+        return self.shown_by.options
+
+    def example(self):
+        """Inputs on which it is caught."""
+        return self.shown_by.inputs()
+
+    def hides_behind(self, design):
+        """Whether the wrong results equal the right ones under a test design.
+
+        Equal as ``numpy.allclose`` sees it, which broadcasts: a gradient with an
+        axis too many can pass.
+        """
+        with np.errstate(all="ignore"):
+            wrong = design.seen(self.wrong_results(design))
+            right = design.seen(self.right_results(design))
+        return all(
+            _allclose(ours, theirs, design.tolerance)
+            for ours, theirs in zip(wrong, right, strict=True)
+        )
+
+    def __repr__(self):
+        return f"<Mistake {self.name} in {self.op_name}: {self.kind}>"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WrongPass(Mistake):
+    """A wrong backward or forward pass.
+
+    Parameters
+    ----------
+    right : module or Op
+        The right forward and backward: the op itself, or a small composition with
+        it where the mistake needs one.
+    forward, backward : callable
+        Those of `right`, but for the one that is wrong.
+    """
+
+    right: ModuleType | Op
+    forward: Callable
+    backward: Callable
 
     @property
     def side(self):
@@ -111,20 +166,13 @@ class Mistake:
         return "backward" if self.forward is self.right.forward else "forward"
 
     @property
-    def source(self):
-        """The wrong code, without its decorator."""
-        lines = inspect.getsource(getattr(self, self.side)).splitlines()
-        start = next(i for i, line in enumerate(lines) if line.startswith("def "))
-        return "\n".join(lines[start:])
+    def checked_by(self):
+        """What is sure to catch it. A gradient check knows no right forward."""
+        return "check_gradients" if self.side == "backward" else "right values"
 
     @property
-    def options(self):
-        """Options of forward that belong to `example`."""
-        return self.shown_by.options
-
-    def example(self):
-        """Inputs on which `check_gradients` catches it."""
-        return self.shown_by.inputs()
+    def wrong_code(self):
+        return getattr(self, self.side)
 
     def as_op(self):
         """The op with this mistake in it, for `check_gradients`."""
@@ -134,33 +182,53 @@ class Mistake:
         """Report of `check_gradients` on the example."""
         return check_gradients(self.as_op(), *self.example(), **self.options)
 
-    def hides_behind(self, design):
-        """Whether the wrong results equal the right ones under a test design.
+    def is_caught(self):
+        """Whether the check it is sure to be caught by does catch it."""
+        if self.side == "forward":
+            return not self.hides_behind(self.shown_by)
+        return self.check().verdict == "disagree"
 
-        Equal as ``numpy.allclose`` sees it, which broadcasts: a gradient with an
-        axis too many can pass.
-        """
-        right = self._results(self.right, design)
-        wrong = self._results(self, design)
-        return all(
-            _allclose(ours, theirs, design.tolerance)
-            for ours, theirs in zip(wrong, right, strict=True)
-        )
+    def injected(self):
+        """A context in which the op itself has this mistake, wherever it is used."""
+        if self.right is not self.op:
+            raise ValueError(f"{self.name} is not a mistake of {self.op_name} alone")
+        return swapped(self.op, self.side, self.wrong_code)
 
-    @staticmethod
-    def _results(op, design):
-        """Output and gradients, as a tuple of arrays."""
-        with np.errstate(all="ignore"):
-            y, cache = op.forward(*design.inputs(), **design.options)
-            gradients = op.backward(design.upstream(y), cache)
-        if not isinstance(gradients, tuple):
-            gradients = (gradients,)
-        if design.looks_at is not None:
-            gradients = tuple(gradients[index] for index in design.looks_at)
-        return y, *gradients
+    def right_results(self, design):
+        return design.results(self.right)
 
-    def __repr__(self):
-        return f"Mistake({self.op_name}: {self.name}, {self.kind})"
+    def wrong_results(self, design):
+        return design.results(self)
+
+
+@contextmanager
+def swapped(module, name, wrong):
+    """Replace a function of a module for a while."""
+    right = getattr(module, name)
+
+    @wraps(right)
+    def replacement(*args, **options):
+        setattr(module, name, right)  # a wrong pass may call the right one
+        try:
+            return wrong(*args, **options)
+        finally:
+            setattr(module, name, replacement)
+
+    setattr(module, name, replacement)
+    try:
+        yield
+    finally:
+        setattr(module, name, right)
+
+
+def hyphenated(name):
+    return name.replace("_", "-")
+
+
+def name_of(op):
+    """The name of an op: its own where it is a str, else its module's or class's."""
+    name = op if isinstance(op, str) else op.__name__.rpartition(".")[2].lower()
+    return name.replace("-", "_")
 
 
 def _allclose(wrong, right, tolerance):
@@ -175,8 +243,8 @@ def wrong_backward(op, kind, *, symptom, shown_by, hidden_by, right=None):
     right = right or op
 
     def declare(backward):
-        return Mistake(
-            name=backward.__name__.replace("_", "-"),
+        return WrongPass(
+            name=hyphenated(backward.__name__),
             op=op,
             kind=kind,
             symptom=symptom,
@@ -194,8 +262,8 @@ def wrong_forward(op, kind, *, symptom, shown_by, hidden_by):
     """Decorate a wrong ``forward(*inputs)``: its name becomes the mistake's."""
 
     def declare(forward):
-        return Mistake(
-            name=forward.__name__.replace("_", "-"),
+        return WrongPass(
+            name=hyphenated(forward.__name__),
             op=op,
             kind=kind,
             symptom=symptom,
