@@ -23,7 +23,7 @@ SITE = [BUILD / "html", BUILD / ".doctrees"]
 # What a page shows comes from the notebook and from these. jupyter-cache looks at the
 # notebook's code only, Sphinx at the page's source and its own settings only.
 EXECUTION_INPUTS = ["src/**/*.py", "requirements.txt"]
-SITE_INPUTS = ["_ext/*.py", "_static/*", "_config.yml", "_toc.yml", "package-lock.json"]
+SITE_INPUTS = ["_ext/*.py", "_static/*", "_templates/*", "_config.yml", "_toc.yml", "package-lock.json"]
 
 METADATA = {
     "kernelspec": {
