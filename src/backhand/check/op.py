@@ -1,0 +1,183 @@
+"""What can be checked, and how it is called."""
+
+import functools
+import inspect
+from contextlib import contextmanager
+
+import numpy as np
+
+
+class Op:
+    """A forward and a backward pass, put together to be checked.
+
+    Parameters
+    ----------
+    forward : callable
+        ``forward(*inputs, **options) -> (y, cache)``
+    backward : callable
+        ``backward(dy, cache) ->`` one gradient for each floating-point input, in
+        forward's order (a bare array when there is one)
+
+    See Also
+    --------
+    Op.plain : for passes that share no cache.
+    """
+
+    def __init__(self, forward, backward):
+        for name, value in (("forward", forward), ("backward", backward)):
+            if not callable(value):
+                raise TypeError(f"{name} is {value!r}; it needs to be callable")
+        self.forward = forward
+        self.backward = backward
+
+    @classmethod
+    def plain(cls, f, backward):
+        """Put together the style people write at home.
+
+        Parameters
+        ----------
+        f : callable
+            ``f(*inputs, **options) -> y``
+        backward : callable
+            ``backward(dy, *inputs) ->`` an array; a tuple or list of them, in the
+            order of the floating-point inputs; or a dict by f's argument names.
+            None stands for no gradient. It is given f's options too, as far as it
+            has parameters of those names.
+
+        Examples
+        --------
+        >>> square = Op.plain(lambda x: x * x, lambda dy, x: dy * 2 * x)
+        >>> y, cache = square.forward(np.array([1.0, 3.0]))
+        >>> square.backward(np.array([1.0, 10.0]), cache)
+        array([ 2., 60.])
+        """
+        op = cls(f, backward)
+        understood = _keywords(backward)
+
+        @functools.wraps(f)  # keeps f's argument names
+        def forward(*inputs, **options):
+            shared = {k: v for k, v in options.items() if understood(k)}
+            return f(*inputs, **options), (inputs, shared)
+
+        op.forward = forward
+        op.backward = lambda dy, cache: backward(dy, *cache[0], **cache[1])
+        return op
+
+    def __repr__(self):
+        return f"Op({self.forward!r}, {self.backward!r})"
+
+
+def _keywords(function):
+    """A test of whether a function takes an argument of a name."""
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):  # some built-ins have no signature
+        return lambda name: False
+    anything = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    return lambda name: anything or name in parameters
+
+
+def argument_names(function, count):
+    """The names of a function's first arguments, made up where it has none."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    names = [p.name for p in parameters if p.kind in positional][:count]
+    return names + [f"input {i}" for i in range(len(names), count)]
+
+
+@contextmanager
+def naming(call, **arrays):
+    """Add to whatever is raised inside which call raised it, and on which shapes."""
+    try:
+        yield
+    except Exception as error:
+        shapes = ", ".join(f"{k} {describe(v)}" for k, v in arrays.items())
+        error.add_note(f"raised by {call} on {shapes}")
+        raise
+
+
+def describe(value):
+    """An array by shape and dtype, anything else by its type."""
+    if isinstance(value, np.ndarray | np.generic):
+        return f"{value.shape} {value.dtype}"
+    return type(value).__name__
+
+
+def output_of(result):
+    """y and the cache, from what a forward returned."""
+    if not (isinstance(result, tuple) and len(result) == 2):
+        raise TypeError(
+            f"forward returned {describe(result)}; it needs to return (y, cache). "
+            "For an f that returns y alone, use Op.plain(f, backward)"
+        )
+    return result
+
+
+def real_array(name, value):
+    """Value as an array of real numbers, or an error that names it."""
+    try:
+        array = np.asarray(value)
+    except ValueError as error:  # a ragged list
+        raise TypeError(f"{name} is not an array: {error}") from None
+    if array.dtype.kind not in "fiub":
+        raise TypeError(f"{name} is {describe(array)}; it needs real numbers")
+    return array
+
+
+def gradients_of(returned, names, floats):
+    """What a backward returned, one array or None for each input of forward.
+
+    Parameters
+    ----------
+    returned : array, tuple, list, dict or None
+    names : list of str
+        Of all inputs.
+    floats : list of int
+        The positions of those that are floating point.
+
+    Raises
+    ------
+    TypeError, ValueError
+        A count, name or type that cannot be matched with the inputs.
+    """
+    floats = [names[position] for position in floats]
+    if isinstance(returned, dict):
+        unknown = [key for key in returned if key not in names]
+        if unknown:
+            raise ValueError(
+                f"backward returned a gradient for {unknown[0]!r}; "
+                f"forward's inputs are {', '.join(names)}"
+            )
+        by_name = dict(returned)
+    else:
+        if isinstance(returned, tuple | list) and not _is_one_array(returned, floats):
+            values = list(returned)
+        else:
+            values = [returned]
+        if len(values) == len(floats):
+            by_name = dict(zip(floats, values))
+        elif len(values) == len(names):
+            by_name = dict(zip(names, values))
+        else:
+            raise ValueError(
+                f"backward returned {len(values)} "
+                f"gradient{'s' * (len(values) != 1)}; forward has {len(floats)} "
+                f"floating-point input{'s' * (len(floats) != 1)}: {', '.join(floats)}"
+            )
+    gradients = [by_name.get(name) for name in names]
+    return [
+        None if value is None else real_array(f"the gradient of {name}", value)
+        for name, value in zip(names, gradients)
+    ]
+
+
+def _is_one_array(returned, floats):
+    """Whether a list is one array written out: [0.5, 1.0] for a lone input."""
+    return (
+        isinstance(returned, list)
+        and len(floats) == 1 < len(returned)
+        and all(isinstance(value, int | float) for value in returned)
+    )

@@ -1,0 +1,183 @@
+"""An op on given inputs: how it is called, and whether it keeps to the rules.
+
+Forward must repeat itself, or there is nothing to differentiate. Neither pass may
+change its arguments, and backward must return the same when it is called again.
+"""
+
+import numpy as np
+
+from .op import argument_names, gradients_of, naming, output_of, real_array
+from .report import Finding
+
+REPEATABLE = 1e-12  # two runs may differ by this much of the largest entry
+
+
+class Subject:
+    """The op under test, on float64 copies of its inputs.
+
+    Attributes
+    ----------
+    names : list of str
+    values : list
+        The inputs; those that are floating point are differentiated.
+    y : ndarray
+    findings : list of Finding
+        Which rules were broken.
+    """
+
+    def __init__(self, op, inputs, options, names=None):
+        for name in ("forward", "backward"):
+            if not callable(getattr(op, name, None)):
+                raise TypeError(f"op is {op!r}; it needs a forward and a backward")
+        self.op = op
+        self.options = options
+        self.names = names or argument_names(op.forward, len(inputs))
+        self.values = [_input(n, v) for n, v in zip(self.names, inputs)]
+        self.findings = []
+        self.forward_changes = False
+        self.repeats = True
+        self.y = self._check_forward()
+
+    @property
+    def floats(self):
+        """The positions of the inputs that are differentiated."""
+        return [i for i, v in enumerate(self.values) if _is_array(v, "f")]
+
+    @property
+    def integers(self):
+        """The positions of the inputs that hold integers."""
+        return [i for i, v in enumerate(self.values) if _is_array(v, "iub")]
+
+    def forward(self, values):
+        """y and the cache."""
+        with naming("forward", **dict(zip(self.names, values))):
+            y, cache = output_of(self.op.forward(*values, **self.options))
+        return real_array("y", y), cache
+
+    def backward(self, dy, cache):
+        """One gradient, or None, for each input."""
+        # A number for a number: what a loss is given is no array of no axes.
+        with naming("backward", dy=dy):
+            returned = self.op.backward(dy if dy.ndim else dy[()], cache)
+        return gradients_of(returned, self.names, self.floats)
+
+    def run(self, values):
+        """y in float64, without the care that exceptions are given elsewhere."""
+        if self.forward_changes:
+            values = _copies(values)
+        y, _ = self.op.forward(*values, **self.options)
+        return np.asarray(y, dtype=np.float64)
+
+    def gradients(self, dy, values=None):
+        """What backward returns for dy, one float64 array or None for each input.
+
+        Backward is called twice, and its arguments are looked at afterwards: what
+        it does wrong in passing is added to the findings.
+        """
+        values = _copies(self.values if values is None else values)
+        before = _copies(values)
+        _, cache = self.forward(values)
+        given = dy.copy()
+        first = [None if g is None else g.copy() for g in self.backward(given, cache)]
+        changed = [n for n, v, b in zip(self.names, values, before) if not _same(v, b)]
+        if not _same(given, dy):
+            changed.append("dy")
+        for name in changed:
+            self.note(
+                "inplace_mutation", name,
+                f"after backward was called, {name} is no longer what it was"
+                + _largest_change(dict(zip(self.names, before), dy=dy)[name],
+                                  dict(zip(self.names, values), dy=given)[name]),
+                "Write into a copy: an array passed in is still in use elsewhere.",
+            )
+        if not changed:
+            second = self.backward(given, cache)
+            for name, a, b in zip(self.names, first, second):
+                if not _close(a, b):
+                    self.note(
+                        "not_repeatable", name,
+                        f"the same dy and cache gave another gradient of {name} the "
+                        f"second time" + _largest_change(a, b),
+                        "Look for a cached array written into, a gradient added to "
+                        "a buffer that is kept, or random numbers drawn in backward.",
+                    )
+        return first
+
+    def note(self, *finding):
+        if Finding(*finding) not in self.findings:
+            self.findings.append(Finding(*finding))
+
+    def _check_forward(self):
+        values = _copies(self.values)
+        y, _ = self.forward(values)
+        y = y.copy()
+        for name, before, after in zip(self.names, self.values, values):
+            if not _same(before, after):
+                self.forward_changes = True
+                self.note(
+                    "inplace_mutation", name,
+                    f"after forward was called, {name} is no longer what it was"
+                    + _largest_change(before, after),
+                    "Write into a copy: an array passed in is still in use elsewhere.",
+                )
+        again, _ = self.forward(_copies(self.values))
+        if not _close(y, again):
+            self.repeats = False
+            self.note(
+                "nondeterministic", "y",
+                "two forward passes on the same inputs differ"
+                + _largest_change(y, again),
+                "Fix what is random (a dropout mask, say) before checking: pass it "
+                "in, or seed it inside forward.",
+            )
+        return y
+
+
+def _input(name, value):
+    """A float64 or integer copy of an array-like; whatever else it is, as it is."""
+    try:
+        array = np.array(value)
+    except ValueError:  # a ragged list
+        return value
+    if array.dtype.kind == "c":
+        raise TypeError(f"{name} is complex; only real inputs are differentiated")
+    if array.dtype.kind == "f":
+        return array.astype(np.float64)
+    return array if array.dtype.kind in "iub" else value
+
+
+def _is_array(value, kinds):
+    return isinstance(value, np.ndarray) and value.dtype.kind in kinds
+
+
+def _copies(values):
+    return [v.copy() if isinstance(v, np.ndarray) else v for v in values]
+
+
+def _same(a, b):
+    """Whether nothing was written into an array: bit for bit, nan being nan."""
+    if not isinstance(a, np.ndarray):
+        return True
+    return a.shape == b.shape and np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
+
+
+def _close(a, b):
+    """Whether two runs gave the same, up to the order in which sums were taken."""
+    if a is None or b is None:
+        return a is b
+    if a.shape != b.shape:
+        return False
+    size = np.max(np.abs(a), initial=0.0, where=np.isfinite(a))
+    return np.allclose(a, b, rtol=0.0, atol=REPEATABLE * size, equal_nan=True)
+
+
+def _largest_change(before, after):
+    """In words, for the end of a sentence."""
+    if before is None or after is None or before.shape != after.shape:
+        return ""
+    change = np.abs(np.asarray(after, float) - np.asarray(before, float))
+    if not np.any(change > 0):
+        return ""
+    index = np.unravel_index(np.nanargmax(change), change.shape)
+    place = f" at {tuple(map(int, index))}" if index else ""
+    return f": {before[index]:.6g} became {after[index]:.6g}{place}"
