@@ -17,9 +17,10 @@ from . import (
     optimizers,
     probabilities,
 )
+from .detect import CHECKERS, detect
 from .mistake import Design, Mistake, name_of
 
-__all__ = ["CATALOGUE", "Design", "Mistake", "get", "of"]
+__all__ = ["CATALOGUE", "CHECKERS", "Design", "Mistake", "detect", "get", "of"]
 
 FAMILIES = (
     calculus,

@@ -327,7 +327,7 @@ def running_sum_not_rescaled(q, k, v, causal=True, tile=128):
     s = q @ transpose(k) / math.sqrt(q.shape[-1])
     if causal:
         s = np.where(np.tri(q.shape[-2], dtype=bool), s, -np.inf)
-    maximum = np.full(q.shape[:-1] + (1,), -np.inf)
+    maximum = np.full(q.shape[:-1] + (1,), -np.inf, q.dtype)
     total, y = 0.0, 0.0
     for start in range(0, k.shape[-2], tile):
         part = s[..., start : start + tile]

@@ -1,5 +1,7 @@
 """Mistakes in LayerNorm and RMSNorm: the statistic couples a row, the gain scales it."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from ..ops import layer_norm, rms_norm
@@ -69,6 +71,10 @@ NORMALISED = Design(
 SMALL_ROWS = Design(
     "rows of small variance",
     lambda rng: (0.01 * normal_rows(rng), rng.normal(size=WIDTH), np.zeros(WIDTH)),
+)
+FAR_FROM_ZERO = Design(
+    "rows far from zero",
+    lambda rng: (1e3 + normal_rows(rng), np.ones(WIDTH), np.zeros(WIDTH)),
 )
 ORDINARY = Design(
     "rows of ordinary size and a tolerance of three decimals",
@@ -231,13 +237,10 @@ def variance_by_n_minus_one(x, gain, bias, eps=1e-5):
 @wrong_forward(
     layer_norm,
     "float_noise",
-    symptom="Noise, or the root of a negative number, where a row's mean is large "
-    "against its spread.",
-    shown_by=Design(
-        "rows far from zero",
-        lambda rng: (1e8 + normal_rows(rng), np.ones(WIDTH), np.zeros(WIDTH)),
-    ),
-    hidden_by=[LAYER],
+    symptom="In float32, noise or the root of a negative number where a row's mean is "
+    "large against its spread.",
+    shown_by=replace(FAR_FROM_ZERO, dtype=np.float32, tolerance=1e-3),
+    hidden_by=[replace(FAR_FROM_ZERO, name="float64", tolerance=1e-6), LAYER],
 )
 def variance_by_difference(x, gain, bias, eps=1e-5):
     mean = x.mean(axis=-1, keepdims=True)

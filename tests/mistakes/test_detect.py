@@ -1,0 +1,69 @@
+"""The table of who catches what is measured, and no checker accuses a right op."""
+
+from dataclasses import replace
+
+import pytest
+
+from backhand import mistakes
+from backhand.mistakes.mistake import WrongPass
+from backhand.mistakes.optimizers import WrongStep
+
+MEASURED = {mistake: mistakes.detect(mistake) for mistake in mistakes.CATALOGUE}
+GRADIENT_CHECKERS = ("backhand", "float32, entry by entry", "dy of ones", "one direction")
+
+
+def caught_by(checker):
+    return {f"{m.op_name}:{m.name}" for m in MEASURED if MEASURED[m][checker]}
+
+
+def missed_by(checker):
+    return {f"{m.op_name}:{m.name}" for m in MEASURED if MEASURED[m][checker] is False}
+
+
+@pytest.mark.parametrize("mistake", mistakes.CATALOGUE, ids=repr)
+def test_every_checker_gives_an_answer_or_none(mistake):
+    assert tuple(MEASURED[mistake]) == mistakes.CHECKERS
+    assert {type(value) for value in MEASURED[mistake].values()} <= {bool, type(None)}
+
+
+def test_backhand_misses_only_what_is_wrong_in_forward_alone():
+    assert missed_by("backhand") == {
+        "attention:mask-one-too-far",  # its backward pass fits its forward pass
+        "layer_norm:variance-by-difference",  # wrong in float32 only
+    }
+
+
+def test_what_the_others_miss_hides_nowhere_from_both_backhand_and_right_values():
+    assert not missed_by("backhand") & missed_by("right values")
+
+
+def test_nothing_is_caught_by_what_hides_it():
+    assert not caught_by("what hides it")
+
+
+def test_a_dy_of_ones_misses_a_softmax_without_its_factor():
+    assert "softmax:factor-p-left-out" in missed_by("dy of ones")
+
+
+def test_float32_misses_a_gelu_that_mixes_two_forms():
+    assert "gelu:slope-of-the-exact-form" in missed_by("float32, entry by entry")
+
+
+@pytest.mark.parametrize(
+    "mistake", [m for m in mistakes.CATALOGUE if isinstance(m, WrongPass)], ids=repr
+)
+def test_no_checker_accuses_the_right_op(mistake):
+    right = replace(
+        mistake, forward=mistake.right.forward, backward=mistake.right.backward
+    )
+    if mistake.kind in ("nonfinite", "float_noise"):
+        pytest.skip("inputs chosen to be out of float32's reach")
+    answers = mistakes.detect(right)
+    assert not any(answers[checker] for checker in GRADIENT_CHECKERS)
+
+
+def test_an_optimiser_is_compared_with_right_values_only():
+    for mistake, answers in MEASURED.items():
+        if isinstance(mistake, WrongStep):
+            assert answers["right values"]
+            assert all(answers[checker] is None for checker in GRADIENT_CHECKERS)
