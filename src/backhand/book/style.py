@@ -10,8 +10,10 @@ blindness but hardly in lightness, so line style or a marker always says it too.
 from functools import wraps
 
 import matplotlib
+import numpy as np
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullLocator
 
 FORWARD = "#0072b2"  # values: what forward computes
 BACKWARD = "#c24e00"  # gradients: what backward computes
@@ -31,6 +33,8 @@ ROLES = {
     "backward": {"color": BACKWARD, "linestyle": "--", "linewidth": 2},
     "wrong": {"color": WRONG, "linestyle": ":", "linewidth": 2.4},
     "reference": {"color": MUTED, "linestyle": "-", "linewidth": 1},
+    "float64": {"color": INK, "linestyle": "-", "linewidth": 2},
+    "float32": {"color": MUTED, "linestyle": "-.", "linewidth": 2},
 }
 
 RC = {
@@ -62,7 +66,11 @@ RC = {
     "legend.frameon": False,
     "lines.linewidth": 2,
     "lines.markersize": 5,
-    "figure.constrained_layout.use": True,
+    # Room for the labels. Constrained layout would find it too, at twice the time.
+    "figure.subplot.left": 0.2,
+    "figure.subplot.right": 0.98,
+    "figure.subplot.bottom": 0.19,
+    "figure.subplot.top": 0.89,
     "svg.hashsalt": "backhand",  # the same drawing gives the same file
 }
 
@@ -84,7 +92,7 @@ def axes(title, width=3.6, height=2.7, **settings):
     Parameters
     ----------
     title : str
-        The finding, not the contents.
+        The finding, not the contents, in at most 34 characters.
     width, height : float
         Inches. At 3.6 the labels stay readable on a 390 px screen.
     **settings
@@ -93,4 +101,9 @@ def axes(title, width=3.6, height=2.7, **settings):
     ax = Figure(figsize=(width, height)).add_subplot()
     ax.set_title(title)
     ax.set(**settings)
+    for axis in (ax.xaxis, ax.yaxis):
+        if axis.get_scale() == "log":  # 1e-6, since 10⁻⁶ as a formula is slow to set
+            axis.set_major_locator(LogLocator(numticks=6))
+            axis.set_major_formatter(lambda x, _: f"1e{round(np.log10(x))}")
+            axis.set_minor_locator(NullLocator())
     return ax

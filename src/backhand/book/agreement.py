@@ -1,0 +1,121 @@
+"""Does the hand-written gradient agree with finite differences, and how closely?"""
+
+import numpy as np
+
+from ..check.differences import numerical_gradient
+from .picture import Picture
+from .style import BACKWARD, FORWARD, ROLES, axes, styled
+
+STEPS = np.logspace(-12, 0, 25)
+MARKERS = "os^Dv"
+
+
+@styled
+def agreement(op, *inputs, dy, **options):
+    """Analytic against numeric entries, and the error against the step.
+
+    Parameters
+    ----------
+    op : module
+        Anything with forward and backward.
+    *inputs : array_like
+        What forward takes, in float64. Integer inputs are not differentiated.
+    dy : array
+        The upstream gradient.
+    **options
+        For forward.
+
+    Returns
+    -------
+    Picture
+        Left: each entry of each gradient, the hand-written value against the
+        numeric one; the diagonal is agreement. Right: the largest relative error
+        of a central difference against its step, in float32 and float64.
+    """
+    gradients = _analytic(op, inputs, dy, options)
+    numeric = _numeric(op, inputs, dy, options, np.float64, step=None)
+
+    diagonal = axes(
+        "Every entry on the diagonal",
+        xlabel="by hand",
+        ylabel="finite difference",
+        aspect="equal",
+    )
+    ends = [np.min(np.concatenate(gradients)), np.max(np.concatenate(gradients))]
+    diagonal.plot(ends, ends, **ROLES["reference"])
+    for each, (ours, theirs) in enumerate(zip(gradients, numeric, strict=True)):
+        diagonal.plot(
+            ours, theirs, MARKERS[each % 5], color=BACKWARD, alpha=0.7, mew=0
+        )
+
+    curve = axes(
+        "The best step lies in a valley",
+        xlabel="step h",
+        ylabel="largest relative error",
+        xscale="log",
+        yscale="log",
+    )
+    best = {}
+    for dtype in (np.float64, np.float32):
+        errors = [
+            relative_error(_numeric(op, inputs, dy, options, dtype, step), gradients)
+            for step in STEPS
+        ]
+        shown = np.clip(errors, 1e-13, 1e3)
+        curve.plot(STEPS, shown, **ROLES[dtype.__name__], label=dtype.__name__)
+        curve.axvline(np.finfo(dtype).eps ** (1 / 3), **ROLES["reference"])
+        best[dtype.__name__] = min(errors)
+    curve.legend()
+
+    entries = sum(each.size for each in gradients)
+    error = relative_error(numeric, gradients)
+    best32, best64 = f"{best['float32']:.0e}", f"{best['float64']:.0e}"
+    return Picture(
+        diagonal,
+        curve,
+        alt=f"All {entries} entries lie on the diagonal; a central difference comes "
+        f"within {best64} in float64 and {best32} in float32 at its best step, and "
+        "worse on both sides of it.",
+        caption=f"{entries} entries, largest relative error {error:.0e}. The upright "
+        "lines mark ε^(1/3), the step theory picks: left of it round-off wins, right "
+        "of it the curve bends.",
+    )
+
+
+def relative_error(found, expected):
+    """The largest difference, in units of the largest entry of each array."""
+    return max(
+        np.max(np.abs(ours - theirs)) / np.max(np.abs(theirs))
+        for ours, theirs in zip(found, expected, strict=True)
+    )
+
+
+def _analytic(op, inputs, dy, options):
+    _, cache = op.forward(*inputs, **options)
+    gradients = op.backward(dy, cache)
+    gradients = gradients if isinstance(gradients, tuple) else (gradients,)
+    return [np.ravel(each) for each in gradients]
+
+
+def _numeric(op, inputs, dy, options, dtype, step):
+    """Central differences of each float input, in the precision asked for."""
+    inputs = [
+        each.astype(dtype) if each.dtype.kind == "f" else each
+        for each in map(np.asarray, inputs)
+    ]
+
+    def of(place):
+        def f(x):
+            moved = [x if at == place else each for at, each in enumerate(inputs)]
+            return op.forward(*moved, **options)[0]
+
+        return f
+
+    with np.errstate(all="ignore"):
+        return [
+            np.ravel(
+                numerical_gradient(of(place), x, np.asarray(dy, dtype), step=step)
+            ).astype(np.float64)
+            for place, x in enumerate(inputs)
+            if x.dtype.kind == "f"
+        ]

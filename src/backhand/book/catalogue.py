@@ -1,0 +1,22 @@
+"""The mistakes of an operation, as a chapter lists them."""
+
+from .. import mistakes
+from .table import Table
+
+
+def catalogue(op_name):
+    """A table: each known mistake in an op, what it does, what hides it."""
+    found = mistakes.of(op_name)
+    return Table(
+        ["mistake", "what you see", "hidden by", "named as"],
+        [
+            [
+                each.name.replace("-", " "),
+                each.symptom,
+                "; ".join(design.name for design in each.hidden_by) or "nothing tried",
+                each.kind.replace("_", " "),
+            ]
+            for each in found
+        ],
+        caption=f"{len(found)} ways to get {op_name.replace('_', '-')} wrong",
+    )
