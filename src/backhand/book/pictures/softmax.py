@@ -5,11 +5,23 @@ import numpy as np
 from ... import mistakes
 from ...ops import softmax
 from ..picture import Picture
-from ..style import BACKWARD, FORWARD, MUTED, ROLES, SIGNED, WRONG, axes, styled
+from ..style import (
+    BACKWARD,
+    FORWARD,
+    INK,
+    MUTED,
+    ROLES,
+    SIGNED,
+    WRONG,
+    axes,
+    styled,
+)
 
 SCORES = np.array([2.0, 1.0, 0.5, -1.0])
 TOP_SCORES = [0, 20, 50, 80, 88, 89, 100, 200, 400, 600, 709, 710, 800, 1000]
 SCALES = [0, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 30]
+
+CENTRED = {"ha": "center", "va": "center", "fontsize": 9}
 
 
 @styled
@@ -34,7 +46,8 @@ def saturation(scale, scores=SCORES):
     square.set_yticks(entries + 0.5, entries)
     for i, j in np.ndindex(jacobian.shape):
         shown = f"{jacobian[i, j]:.2f}".replace("-0.00", "0.00")
-        square.text(j + 0.5, i + 0.5, shown, ha="center", va="center", fontsize=9)
+        ink = "#ffffff" if abs(jacobian[i, j]) > 0.17 else INK
+        square.text(j + 0.5, i + 0.5, shown, color=ink, **CENTRED)
 
     curve = axes(
         "How much gets through",
