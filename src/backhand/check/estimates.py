@@ -20,9 +20,11 @@ from .differences import EPS, magnitude
 STEP = EPS ** (1 / 3)
 # The usual rungs of the ladder, in units of an entry's magnitude.
 LADDER = STEP * 8.0 ** np.arange(-4, 4)
+FAR = 2 + len(LADDER)  # the first rung that is longer than these
 NEGLIGIBLE = 1e-6  # of an array's largest entry
 KINKED = 1e-3  # a change of slope of this much of the largest entry, at one step
 GROSS = 1e-3  # a disagreement this large needs no second opinion
+TINY = np.finfo(np.float64).tiny  # below it digits are lost to underflow
 CHUNK = 2**16  # numbers in one stack: more would only leave the processor's cache
 
 
@@ -116,6 +118,10 @@ class Forward:
         """y at x, by the same route."""
         return self(self.x[None])[0] if self._stacked else self._rows(self.y[None])[0]
 
+    def columns(self, dys):
+        """Upstream gradients of the outputs there are: (K, m)."""
+        return self._rows(np.stack(dys))
+
     def _rows(self, y):
         return y.reshape(len(y), -1)[:, self.finite]
 
@@ -169,6 +175,7 @@ class Sample(NamedTuple):
     slope: np.ndarray  # (K, P) central difference
     bend: np.ndarray   # (K, P) slope ahead minus slope behind
     still: np.ndarray  # (P,) no output moved at all
+    noise: np.ndarray  # (K, P) round-off of the slope
 
 
 class Response:
@@ -177,9 +184,9 @@ class Response:
     def __init__(self, forward, lines, dys):
         self.forward = forward
         self.lines = lines
-        self.dys = np.stack([dy.ravel()[forward.finite] for dy in dys])
-        self.round_off = round_off(forward.y, dys)
+        self.dys = forward.columns(dys)
         self.here = forward.here()
+        self.measured = np.zeros(len(dys))
 
     def sample(self, lines, steps):
         """Differences at one step a line."""
@@ -200,10 +207,13 @@ class Response:
         fall = (ahead - here) - (here - behind)
         still = ~np.any((ahead != here) | (behind != here), axis=1)
         run = (moved - back)[:, None]
-        return Sample((rise / run).T, (fall @ self.dys.T / run * 2).T, still)
+        most = np.maximum(np.maximum(np.abs(ahead), np.abs(behind)), np.abs(here))
+        # Round-off, with what was measured, of outputs as large as they are out there.
+        noise = np.maximum(round_off(most, self.dys), self.measured) / (run / 2)
+        return Sample((rise / run).T, (fall @ self.dys.T / run * 2).T, still, noise.T)
 
     def measure_round_off(self):
-        """Raise the round-off to what the forward pass really has.
+        """Find out what round-off the forward pass really has.
 
         Fourth differences along a short line: what a smooth function leaves there
         is h⁴, nothing, so what is seen is noise. A sum that cancels inside forward
@@ -216,14 +226,18 @@ class Response:
         chunks = np.array_split(x + times * across, -(-len(times) // self.forward.per_call))
         y = np.concatenate([self.forward(points) for points in chunks])
         fourth = np.diff(y, n=4, axis=0) @ self.dys.T  # variance 70 · noise²
-        noise = np.sqrt(np.mean(fourth**2, axis=0) / 70)
-        self.round_off = np.fmax(self.round_off, noise)
+        self.measured = np.nan_to_num(np.sqrt(np.mean(fourth**2, axis=0) / 70))
 
 
 def round_off(y, dys):
-    """How far sum(dy · y) is off because y is rounded, for each dy: (K,)."""
-    y = np.where(np.isfinite(y), y, 0.0)
-    return np.array([EPS * _norm(dy * y) for dy in dys])
+    """How far sum(dy · y) may be off because y is rounded.
+
+    Takes (P, m) outputs and (K, m) upstream gradients, returns (P, K).
+    """
+    top = np.maximum(np.max(np.abs(y), axis=1, keepdims=True, initial=0.0), TINY)
+    most = np.maximum(np.max(np.abs(dys), axis=1, initial=0.0), TINY)
+    squares = (y / top) ** 2 @ ((dys.T / most) ** 2)
+    return np.maximum(EPS * top * most * np.sqrt(squares), TINY)
 
 
 def estimate(forward, lines, dys, analytic=None):
@@ -247,7 +261,7 @@ def estimate(forward, lines, dys, analytic=None):
     step = STEP * lines.unit
     first = response.sample(every, step)
     value = first.slope.copy()
-    error = np.broadcast_to(response.round_off[:, None] / step, value.shape).copy()
+    error = first.noise.copy()
     kink = np.zeros(value.shape, bool)
     if analytic is None:
         return Estimate(value, error, kink)
@@ -265,24 +279,24 @@ def estimate(forward, lines, dys, analytic=None):
 
     response.measure_round_off()
     half = response.sample(open_, step[open_] / 2)
-    noise = 2 * response.round_off[:, None] / step[open_]
+    noise = half.noise
     change = np.abs(half.slope - first.slope[:, open_])
     value[:, open_], error[:, open_] = half.slope, change + noise
+    gap = np.abs(half.slope - analytic[:, open_])
     clear = (
-        (change <= np.maximum(10 * noise, NEGLIGIBLE * size))
+        (gap > np.maximum(100 * error[:, open_], GROSS * size))
         & ~bent[:, open_]
         & ~(first.still[open_] | odd_step[open_])
-        & (np.abs(half.slope - analytic[:, open_]) > GROSS * size)
     )
     unclear = open_[~np.all(clear, axis=0)]
     if len(unclear):
         value[:, unclear], error[:, unclear], kink[:, unclear] = climb(
-            response, unclear, size
+            response, unclear, analytic[:, unclear], size
         )
     return Estimate(value, error, kink)
 
 
-def climb(response, lines, size):
+def climb(response, lines, analytic, size):
     """Estimate derivatives on a ladder of steps, from the shortest one upwards.
 
     Returns
@@ -291,8 +305,7 @@ def climb(response, lines, size):
     """
     steps = ladder(response.lines.unit[lines], response.lines.own[lines])
     samples = [response.sample(lines, step) for step in steps]
-    slopes, bends, stills = (np.stack(parts) for parts in zip(*samples))
-    noise = response.round_off[:, None] / steps[:, None]  # (R, K, P)
+    slopes, bends, stills, noise = (np.stack(parts) for parts in zip(*samples))
     # A step too short to move any output says nothing, unless the longer ones agree.
     moves_later = np.logical_or.accumulate(~stills[::-1])[::-1]
     noise = np.where((stills & moves_later)[:, None], np.inf, noise)
@@ -300,34 +313,35 @@ def climb(response, lines, size):
     value, error = slopes[0].copy(), np.full_like(slopes[0], np.inf)
     low, high = np.full_like(value, -np.inf), np.full_like(value, np.inf)
     consistent = np.ones(value.shape, bool)
-    for rung in range(len(steps)):
+    for rung in range(1, len(steps)):
         slope, margin = slopes[rung], 3 * noise[rung]
         says = np.isfinite(margin)
         low = np.where(says, np.fmax(low, slope - margin), low)
         high = np.where(says, np.fmin(high, slope + margin), high)
         consistent &= ~says | (np.isfinite(slope) & (low <= high))
-        if rung:
-            near = steps[rung] < 16 * steps[rung - 1]
-            doubt = noise[rung] + np.abs(slope - slopes[rung - 1])
-            better = consistent & says & near & (doubt < error)
-            value = np.where(better, slope, value)
-            error = np.where(better, doubt, error)
-
+        near = steps[rung] < 16 * steps[rung - 1]
+        doubt = noise[rung] + np.abs(slope - slopes[rung - 1])
+        if rung >= FAR:  # good enough to agree with, too far out to accuse
+            doubt = np.where(np.abs(slope - analytic) > doubt, np.inf, doubt)
+        better = consistent & says & near & (doubt < error)
+        value = np.where(better, slope, value)
+        error = np.where(better, doubt, error)
     return value, error, kinks(steps, np.abs(bends), noise, size)
 
 
 def ladder(unit, own):
     """Steps for each line, short to long: (R, P).
 
-    Most stand around the usual step. Two are at the entry's own scale, for an entry
-    much smaller than its array, and two at scale one, for tiny inputs that make no
-    difference to outputs of size one.
+    Around the usual step; below it at the entry's own scale, for an entry much
+    smaller than its array; above it up to scale one and more, for inputs so small
+    that they make no difference to the output, or an output so large that it hides
+    the difference.
     """
     usual = np.multiply.outer(LADDER, unit)
     small = np.where(own > 0, own, np.minimum(unit, 1.0))
     shortest = np.minimum(STEP * small, usual[0] / 32)
-    longest = np.maximum(STEP, 32 * usual[-1])
-    return np.stack([shortest, 4 * shortest, *usual, longest / 4, longest])
+    longer = np.multiply.outer(8.0 ** np.arange(6), np.maximum(STEP, 8 * usual[-1]))
+    return np.stack([shortest, 4 * shortest, *usual, *longer])
 
 
 def kinks(steps, bends, noise, size):

@@ -127,7 +127,7 @@ def _judge(forward, lines, dys, analytic, jittered):
     size = largest(value, claimed)
 
     gap = np.abs(value - claimed)
-    invalid = ~np.isfinite(claimed) & np.isfinite(value)
+    invalid = ~np.isfinite(claimed) & np.isfinite(value) & forward.finite.all()
     wrong = _certainly_off(gap, error, size) & ~kink
     if np.any(wrong & (gap < SUBTLE * size)):
         error = error + np.abs(np.stack([lines.project(a) for a in jittered()]) - claimed)
@@ -135,7 +135,7 @@ def _judge(forward, lines, dys, analytic, jittered):
     wrong |= invalid
 
     # Nothing can be said against a gradient that moves no digit of the output.
-    ulp = round_off(forward.y, dys)[:, None]
+    ulp = round_off(forward.here()[None], forward.columns(dys)).T
     vanishing = np.abs(claimed) * lines.unit <= 100 * ulp
     blurred = (gap > NEGLIGIBLE * size) & (CERTAIN * error > BLURRED * size) & ~vanishing
     undecided = ~wrong & (kink | ~np.isfinite(gap) | blurred)
