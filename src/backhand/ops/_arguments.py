@@ -1,4 +1,4 @@
-"""What the operations share: checking arguments, and summing over leading axes."""
+"""What the operations share: checking arguments, and products and sums over axes."""
 
 import math
 from numbers import Integral, Real
@@ -100,3 +100,13 @@ def rows(x):
 def sum_leading(x):
     """Sum over all leading axes: (..., n) becomes (n,)."""
     return rows(x).sum(axis=0)
+
+
+def matmul(x, w):
+    """x @ w for a matrix w, as one product: NumPy would make one for each batch."""
+    return (rows(x) @ w).reshape(*x.shape[:-1], -1)
+
+
+def dot_rows(a, b):
+    """Sum a * b over the last axis, which stays with length 1, without forming a * b."""
+    return np.vecdot(a, b, keepdims=True)

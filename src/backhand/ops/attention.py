@@ -57,9 +57,9 @@ def backward(dy, cache):
     scale = 1 / math.sqrt(q.shape[-1])
     dv = transpose(p) @ dy
     dp = dy @ transpose(v)
-    ds = softmax.backward(dp, softmax.Cache(p)) * scale
-    dq = ds @ k
-    dk = transpose(ds) @ q
+    ds = softmax.backward(dp, softmax.Cache(p))
+    dq = ds @ k * scale
+    dk = transpose(ds) @ q * scale
     return dq, dk, dv
 
 
@@ -78,7 +78,8 @@ def weights(q, k, first):
     scale = 1 / math.sqrt(q.shape[-1])
     s = (q * scale) @ transpose(k)
     if first is not None:
-        later = np.triu(np.ones(s.shape[-2:], bool), k=first + 1)
+        T, S = s.shape[-2:]
+        later = np.arange(S) > first + np.arange(T)[:, None]
         np.copyto(s, -np.inf, where=later)
     return softmax.probabilities(s)
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._arguments import Array, float_array, positive, sum_leading
+from ._arguments import Array, dot_rows, float_array, positive, sum_leading
 
 
 class Cache(NamedTuple):
@@ -48,7 +48,7 @@ def forward(x, gain, bias, eps=1e-5):
     bias = float_array("bias", bias, like=x, shape=x.shape[-1:])
     eps = positive("eps", eps)
     centred = x - np.mean(x, axis=-1, keepdims=True)
-    std = np.sqrt(np.mean(centred * centred, axis=-1, keepdims=True) + eps)
+    std = np.sqrt(dot_rows(centred, centred) / x.shape[-1] + eps)
     x_hat = centred / std
     return gain * x_hat + bias, Cache(gain, x_hat, std)
 
@@ -59,7 +59,7 @@ def backward(dy, cache):
     dy = float_array("dy", dy, like=x_hat, shape=x_hat.shape)
     g = dy * gain
     through_mean = np.mean(g, axis=-1, keepdims=True)
-    through_std = x_hat * np.mean(g * x_hat, axis=-1, keepdims=True)
+    through_std = x_hat * (dot_rows(g, x_hat) / len(gain))
     dx = (g - through_mean - through_std) / std
     dgain = sum_leading(dy * x_hat)
     dbias = sum_leading(dy)

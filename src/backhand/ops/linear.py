@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from ._arguments import Array, float_array, rows, sum_leading
+from ._arguments import Array, float_array, matmul, rows, sum_leading
 
 
 class Cache(NamedTuple):
@@ -37,7 +37,7 @@ def forward(x, w, b=None):
     """
     x = float_array("x", x, min_ndim=1)
     w = float_array("w", w, like=x, shape=(x.shape[-1], None))
-    y = x @ w
+    y = matmul(x, w)
     if b is not None:
         y += float_array("b", b, like=x, shape=w.shape[1:])
     return y, Cache(x, w, b is not None)
@@ -47,6 +47,6 @@ def backward(dy, cache):
     """Return dx = dy wᵀ, dw = xᵀ dy and, if there is a b, db = Σ dy over rows."""
     x, w, bias = cache
     dy = float_array("dy", dy, like=x, shape=x.shape[:-1] + w.shape[1:])
-    dx = dy @ w.T
+    dx = matmul(dy, w.T)
     dw = rows(x).T @ rows(dy)
     return (dx, dw, sum_leading(dy)) if bias else (dx, dw)

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._arguments import Array, float_array, positive, sum_leading
+from ._arguments import Array, dot_rows, float_array, positive, sum_leading
 
 
 class Cache(NamedTuple):
@@ -40,7 +40,7 @@ def forward(x, gain, eps=1e-5):
     x = float_array("x", x, min_ndim=1)
     gain = float_array("gain", gain, like=x, shape=x.shape[-1:])
     eps = positive("eps", eps)
-    rms = np.sqrt(np.mean(x * x, axis=-1, keepdims=True) + eps)
+    rms = np.sqrt(dot_rows(x, x) / x.shape[-1] + eps)
     x_hat = x / rms
     return gain * x_hat, Cache(gain, x_hat, rms)
 
@@ -50,6 +50,6 @@ def backward(dy, cache):
     gain, x_hat, rms = cache
     dy = float_array("dy", dy, like=x_hat, shape=x_hat.shape)
     g = dy * gain
-    dx = (g - x_hat * np.mean(g * x_hat, axis=-1, keepdims=True)) / rms
+    dx = (g - x_hat * (dot_rows(g, x_hat) / len(gain))) / rms
     dgain = sum_leading(dy * x_hat)
     return dx, dgain

@@ -41,4 +41,4 @@ def backward(dy, cache):
     """Return dx = dy · σ (1 + x (1 - σ)): the product rule, factored."""
     x, sigma = cache
     dy = float_array("dy", dy, like=x, shape=x.shape)
-    return dy * sigma * (1 + x * (1 - sigma))
+    return dy * (sigma * (1 + x * (1 - sigma)))

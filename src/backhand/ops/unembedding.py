@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from ._arguments import Array, float_array, rows
+from ._arguments import Array, float_array, matmul, rows
 
 
 class Cache(NamedTuple):
@@ -35,13 +35,13 @@ def forward(h, table):
     """
     h = float_array("h", h, min_ndim=1)
     table = float_array("table", table, like=h, shape=(None, h.shape[-1]))
-    return h @ table.T, Cache(h, table)
+    return matmul(h, table.T), Cache(h, table)
 
 
 def backward(dy, cache):
     """Return dh = dy table and dtable = dyᵀ h."""
     h, table = cache
     dy = float_array("dy", dy, like=h, shape=h.shape[:-1] + table.shape[:1])
-    dh = dy @ table
+    dh = matmul(dy, table)
     dtable = rows(dy).T @ rows(h)
     return dh, dtable
