@@ -39,10 +39,9 @@ CELL_METADATA = {"tags", "mystnb"}
 KEPT = {"text/plain", "text/latex"}
 
 
-def notebooks():
+def notebooks(book=Path()):
     """The notebooks of the table of contents, in its order."""
-    documents = parse_toc_yaml("_toc.yml")
-    files = (Path(f"{name}.ipynb") for name in documents)
+    files = (book / f"{name}.ipynb" for name in parse_toc_yaml(book / "_toc.yml"))
     return [file for file in files if file.exists()]
 
 
@@ -122,13 +121,20 @@ def _reduce(output, count):
 
 def save():
     """Execute all notebooks and write them as they are committed."""
+    for file in notebooks():
+        write(file, nbformat.read(file, as_version=4))
     cache = execute()
     for file in notebooks():
-        _, executed = cache.merge_match_into_notebook(nbformat.read(file, 4))
-        text = serialise(normalise(executed))
-        if text != file.read_text(encoding="utf-8"):
-            file.write_text(text, encoding="utf-8")
-            print(f"wrote {file}")
+        _, executed = cache.merge_match_into_notebook(nbformat.read(file, as_version=4))
+        write(file, executed)
+
+
+def write(file, notebook):
+    """Write the notebook in its normal form, if that is not what the file has."""
+    text = serialise(normalise(notebook))
+    if text != file.read_text(encoding="utf-8"):
+        file.write_text(text, encoding="utf-8")
+        print(f"wrote {file}")
 
 
 def serialise(notebook):

@@ -1,0 +1,177 @@
+"""The pages as a reader meets them, in Chromium."""
+
+import re
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from playwright.sync_api import expect
+
+ROOT = Path(__file__).parents[2]
+AXE = ROOT / "node_modules/axe-core/axe.min.js"
+# All that axe-core has a rule for, the experimental rules too.
+AXE_TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+
+READY = """async () => {
+  const views = "script[type$='widget-view+json']";
+  const count = (selector) => document.querySelectorAll(selector).length;
+  const pause = () => new Promise(resume => setTimeout(resume, 20));
+  while (count(views) > count(".widget-subarea > *")) await pause();
+  await window.MathJax?.startup.promise;
+  await document.fonts.ready;
+  await Promise.all([...document.images].map(image => image.decode().catch(() => 0)));
+}"""
+
+# The text outside code and outside formulas that MathJax has set.
+PLAIN_TEXT = """() => {
+  const apart = "code, pre, script, style, kbd, mjx-container, textarea";
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  let text = "";
+  while (walker.nextNode())
+    if (!walker.currentNode.parentElement.closest(apart))
+      text += walker.currentNode.data;
+  return text;
+}"""
+LATEX = re.compile(r"\\[a-zA-Z]{2,}|\\[()\[\]]|\$[^$\n]+\$")
+MYST = re.compile(r"\{[a-z:-]+\}`|^:::|^```", re.MULTILINE)
+
+
+def visit(browser, url):
+    """Open a page and keep what it asks for and what it complains about."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    page.set_default_timeout(20_000)
+    requests, complaints = [], []
+    page.on("request", lambda request: requests.append(request.url))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("requestfailed", lambda request: complaints.append(request.url))
+    page.on(
+        "console",
+        lambda message: message.type == "error" and complaints.append(message.text),
+    )
+    page.goto(url)
+    page.evaluate(READY)
+    return SimpleNamespace(
+        page=page, requests=requests, complaints=complaints, close=context.close
+    )
+
+
+@pytest.fixture(scope="module")
+def reader(browser, address, name):
+    """A reader of one page."""
+    reader = visit(browser, f"{address}/{name}.html")
+    yield reader
+    reader.close()
+
+
+@pytest.fixture(scope="module", params=["light", "dark"])
+def theme(request):
+    return request.param
+
+
+@pytest.fixture(scope="module", params=[1280, 390], ids=["wide", "phone"])
+def width(request):
+    return request.param
+
+
+@pytest.fixture
+def page(reader, theme, width):
+    """The page in one of the themes, at one of the widths."""
+    reader.page.emulate_media(color_scheme=theme)
+    reader.page.set_viewport_size({"width": width, "height": 900})
+    reader.page.wait_for_timeout(400)  # the theme answers a change of size after 300 ms
+    return reader.page
+
+
+def test_the_page_takes_the_readers_theme(page, theme):
+    expect(page.locator("html")).to_have_attribute("data-theme", theme)
+
+
+def test_nothing_makes_the_page_scroll_sideways(page, width):
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+
+
+def test_axe_finds_nothing(page):
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE.read_text())
+    found = page.evaluate("tags => axe.run({runOnly: tags})", AXE_TAGS)
+    violations = [
+        f"{violation['id']}: {node['html'][:300]}\n{node['failureSummary']}"
+        for violation in found["violations"]
+        for node in violation["nodes"]
+    ]
+    assert violations == []
+
+
+def test_formulas_are_set_and_no_markup_is_left(reader):
+    text = reader.page.evaluate(PLAIN_TEXT)
+    assert LATEX.findall(text) + MYST.findall(text) == []
+    errors = reader.page.locator("mjx-merror, [data-mjx-error]")
+    assert errors.all_inner_texts() == []
+
+
+def test_every_picture_is_drawn(reader):
+    broken = reader.page.evaluate(
+        "[...document.images].filter(i => !i.naturalWidth).map(i => i.outerHTML)"
+    )
+    assert broken == []
+
+
+def explorer_of(slider):
+    return slider.locator("xpath=ancestor::*[contains(@class, 'widget-subarea')]")
+
+
+def shown(explorer):
+    """What an explorer shows: its pictures, or its text if it has none."""
+    pictures = explorer.locator("img").evaluate_all("all => all.map(i => i.src)")
+    return pictures or explorer.inner_text()
+
+
+def test_each_step_of_a_slider_changes_what_is_seen(reader):
+    for slider in reader.page.get_by_role("slider").all():
+        explorer = explorer_of(slider)
+        label = slider.get_attribute("aria-label")
+        steps = int(float(slider.get_attribute("aria-valuemax")))
+        slider.press("Home")
+        first, start = shown(explorer), explorer.screenshot()
+        for _ in range(steps):
+            before, value = shown(explorer), slider.get_attribute("aria-valuetext")
+            slider.press("ArrowRight")
+            assert shown(explorer) != before, f"{label}: nothing changes after {value}"
+            assert slider.get_attribute("aria-valuetext") != value
+        assert explorer.screenshot() != start, f"{label}: the two ends look alike"
+        slider.press("Home")
+        assert shown(explorer) == first
+
+
+def test_a_slider_follows_mouse_and_finger(reader):
+    for slider in reader.page.get_by_role("slider").all()[:1]:
+        explorer = explorer_of(slider)
+        track = explorer.locator(".noUi-target").first
+        slider.press("Home")
+        first = shown(explorer)
+        slider.drag_to(track)
+        assert shown(explorer) != first
+        slider.press("Home")
+        handle, middle = slider.bounding_box(), track.bounding_box()
+        reader.page.mouse.click(
+            middle["x"] + middle["width"] * 0.9, handle["y"] + handle["height"] / 2
+        )
+        assert shown(explorer) != first
+
+
+def test_the_page_asks_no_other_host(reader, address):
+    foreign = [url for url in reader.requests if not url.startswith((address, "data:"))]
+    assert foreign == []
+
+
+def test_the_page_complains_of_nothing(reader):
+    assert reader.complaints == []
+
+
+def test_the_page_opens_from_disk(browser, site, name):
+    reader = visit(browser, (site / f"{name}.html").as_uri())
+    reader.close()
+    foreign = [url for url in reader.requests if not url.startswith(("file:", "data:"))]
+    assert foreign == []
+    assert reader.complaints == []
