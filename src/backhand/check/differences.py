@@ -43,7 +43,7 @@ def numerical_gradient(f, x, dy=None, *, step=None, scheme="central"):
         scalar f needs none.
     step : float, optional
         How far each entry is moved. Left out: ε^(1/3) (central) or ε^(1/2)
-        (forward) times max(|x|, rms of x), with ε of x's dtype.
+        (forward) times ``max(|x|, rms of x)``, with ε of x's dtype.
     scheme : {"central", "forward"}
         (f(x+h) − f(x−h)) / 2h, with an error of order h², or
         (f(x+h) − f(x)) / h, of order h.

@@ -16,6 +16,7 @@ given size but a rule for entry (i, j). Four ideas are enough to find it:
 
 from itertools import permutations, product
 
+import numpy as np
 from sympy import (
     Add,
     Array,
@@ -30,7 +31,6 @@ from sympy import (
     Sum,
     Symbol,
     Tuple,
-    Wild,
     cancel,
     default_sort_key,
     simplify,
@@ -170,12 +170,14 @@ def unfold(expr, definitions):
     expr = sympify(expr)
     for name, definition in reversed(definitions.items()):
         if not isinstance(name, Indexed):
+            definition = definition.xreplace(_fresh(_summed_indices(definition)))
             expr = expr.xreplace({name: definition})
             continue
 
         def written_out(entry, name=name, definition=definition):
-            fresh = _fresh_bound_indices(definition)
-            return fresh.xreplace(dict(zip(name.indices, entry.indices, strict=True)))
+            names = _fresh(_summed_indices(definition))
+            names |= dict(zip(name.indices, entry.indices, strict=True))
+            return definition.xreplace(names)
 
         base = name.base
         expr = expr.replace(
@@ -184,14 +186,9 @@ def unfold(expr, definitions):
     return expr
 
 
-def _fresh_bound_indices(expr):
-    """Give the sums in `expr` indices no other expression has."""
-    return expr.xreplace(
-        {
-            k: Index(Dummy(str(k), integer=True), _range(k))
-            for k in _summed_indices(expr)
-        }
-    )
+def _fresh(names):
+    """Replace each index by one that no other expression has."""
+    return {k: Index(Dummy(str(k), integer=True), _range(k)) for k in names}
 
 
 def _summed_indices(expr):
@@ -227,14 +224,36 @@ def _fold_one(expr, name, definition):
     free = name.indices if isinstance(name, Indexed) else ()
     if not free:
         return expr.subs(definition, name).factor()
-    # definition = common · own, and only `own` changes with the index of the name.
+    # definition = common · own, where only `own` has the indices of the name. One
+    # factor of `own`, exp(z[i]) for a softmax, is traded for the name.
     common, own = definition.as_independent(*free, as_Add=False)
+    traded = max(Mul.make_args(own), key=lambda factor: factor.count_ops())
     marks = {base: Dummy(positive=True) for base in _bases(common)}
-    wild = {index: Wild(str(index)) for index in free}
-    expr = expr.subs(marks).replace(
-        own.xreplace(wild), name.xreplace(wild) / common.subs(marks)
-    )
+    in_return = name * traded / own / common.subs(marks)
+
+    def trade(part):
+        indices = _matched(traded, part, free)
+        return part if indices is None else in_return.xreplace(indices)
+
+    expr = expr.subs(marks).replace(lambda part: part.func == traded.func, trade)
     return expr.factor().xreplace({mark: base for base, mark in marks.items()})
+
+
+def _matched(pattern, expr, free):
+    """The index that stands in `expr` for each one in `free`, if the two match."""
+    if pattern in free:
+        return {pattern: expr}
+    if pattern.func != expr.func or len(pattern.args) != len(expr.args):
+        return None
+    if not pattern.args:
+        return {} if pattern == expr else None
+    found = {}
+    for inner, other in zip(pattern.args, expr.args, strict=True):
+        indices = _matched(inner, other, free)
+        if indices is None or any(found.get(k, v) != v for k, v in indices.items()):
+            return None
+        found |= indices
+    return found
 
 
 def _bases(product_):
@@ -249,12 +268,14 @@ def explicit(expr, values, *free):
     ----------
     expr : Expr
     values : dict
-        A number for each size, and a list of integers for each array of ids:
-        ``{n: 3}``, ``{T: 3, V: 4, token: [2, 0, 2]}``.
+        A number for each size, and integers for arrays that hold some, such as
+        token ids: ``{n: 3}``, ``{T: 3, V: 4, token: [2, 0, 2]}``.
     *free : Index
         The indices left over: none for a scalar, one for a column, two for a
         matrix, more for an array.
 
+    Examples
+    --------
     >>> from sympy import Sum
     >>> n = size("n")
     >>> z, (j, k) = indexed("z"), indices("j k", n)
@@ -265,10 +286,10 @@ def explicit(expr, values, *free):
     """
     sizes = {s: Integer(v) for s, v in values.items() if isinstance(s, Symbol)}
     entries = {
-        base[position]: Integer(value)
-        for base, row in values.items()
+        base[at]: Integer(value)
+        for base, array in values.items()
         if isinstance(base, IndexedBase)
-        for position, value in enumerate(row)
+        for at, value in np.ndenumerate(array)
     }
     written_out = (
         sympify(expr).xreplace(sizes).replace(_is_sum, _write_out)
@@ -332,7 +353,7 @@ def _canonical_sum(expr):
     factors, limits = [], list(expr.limits)
     for factor in Mul.make_args(expr.function):
         if isinstance(factor, Sum):
-            factor = _fresh_bound_indices(factor)
+            factor = factor.xreplace(_fresh(factor.variables))
             limits += factor.limits
             factor = factor.function
         factors.append(factor)
