@@ -58,8 +58,8 @@ def _image(panel, alt):
     width, height = (round(96 * inches) for inches in panel.figure.get_size_inches())
     return (
         f'<img class="bh-figure bh-invert" alt="{escape(alt)}" width="{width}" '
-        f'height="{height}" style="flex:0 1 {width}px;min-width:min(100%,16rem);'
-        f'height:auto" src="data:image/svg+xml,{quote(_svg(panel.figure), _UNQUOTED)}">'
+        f'height="{height}" style="flex:1 1 18rem;max-width:{width}px;height:auto" '
+        f'src="data:image/svg+xml,{quote(_svg(panel.figure), _UNQUOTED)}">'
     )
 
 
