@@ -151,8 +151,8 @@ STYLE = """
 .backhand-report .verdict {
   border-inline-start: 0.35em solid currentColor; padding-inline-start: 0.6em;
 }
-.backhand-report .disagree .mark { color: var(--backhand-disagree, #d9480f); }
-.backhand-report .agree .mark { color: var(--backhand-agree, #2b8a6e); }
+.backhand-report .disagree .sign { color: var(--backhand-disagree, #d9480f); }
+.backhand-report .agree .sign { color: var(--backhand-agree, #2b8a6e); }
 .backhand-report .scroll { overflow-x: auto; }
 .backhand-report table { border-collapse: collapse; color: inherit; }
 .backhand-report caption { text-align: start; padding-block: 0.3em; }
@@ -169,7 +169,7 @@ MARKS = {"disagree": "✗", "inconclusive": "?", "agree": "✓"}
 
 def _html(report, links):
     mark = {
-        verdict: f'<span class="mark" aria-hidden="true">{sign}</span> {verdict}'
+        verdict: f'<span class="sign" aria-hidden="true">{sign}</span> {verdict}'
         for verdict, sign in MARKS.items()
     }
     parts = [

@@ -1,0 +1,23 @@
+"""Tables and sources read the same in every form."""
+
+from backhand import mistakes
+from backhand.book import Source, Table, catalogue
+from backhand.ops import rms_norm
+
+
+def test_a_table_is_text_and_html_with_the_same_cells():
+    bundle = Table(["op", "error"], [["a<b", "1e-9"]], "All agree")._repr_mimebundle_()
+    for cell in ("All agree", "op", "error", "1e-9"):
+        assert cell in bundle["text/plain"] and cell in bundle["text/html"]
+    assert "a&lt;b" in bundle["text/html"]
+
+
+def test_a_source_is_the_package_s_own_code_without_the_long_docstring():
+    code = Source(rms_norm.backward)._repr_mimebundle_()["text/markdown"]
+    assert code.startswith("```python\ndef backward(dy, cache):")
+    assert "return" in code and "Parameters" not in code
+
+
+def test_the_catalogue_lists_every_mistake_of_an_op():
+    names = [name for name, *_ in catalogue("softmax").rows]
+    assert names == [each.name.replace("-", " ") for each in mistakes.of("softmax")]
