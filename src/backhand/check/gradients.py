@@ -7,6 +7,7 @@ arguments is wrong whatever it returns.   A.8; chapters/checking
 
 import numpy as np
 
+from .diagnosis import diagnose
 from .differences import EPS
 from .estimates import Forward
 from .judgement import compare
@@ -113,8 +114,12 @@ def check_loss(loss, grads, params, *, seed=0):
         values = dict(zip(names, values))
         return loss(values), values
 
+    def backward(dy, values):
+        returned = {name: g for name, g in grads(values).items() if g is not None}
+        return {name: dy * np.asarray(g) for name, g in returned.items()}
+
     with np.errstate(all="ignore"):
-        op = Op(forward, lambda dy, values: dict(grads(values)))
+        op = Op(forward, backward)
         subject = Subject(op, list(params.values()), {}, names)
         if subject.y.size != 1:
             raise ValueError(f"loss has shape {subject.y.shape}; it needs to be a number")
@@ -127,13 +132,13 @@ def check_loss(loss, grads, params, *, seed=0):
 
 
 def _report(subject, dys, analytic, seed, entrywise):
-    comparisons = []
+    comparisons = {}
     for position in subject.floats:
         def jittered(position=position):
             values = _jitter(subject, analytic)
             return [subject.gradients(dy, values)[position] for dy in dys]
 
-        comparisons.append(compare(
+        comparisons[position] = compare(
             subject.names[position],
             Forward(subject.run, subject.values, position, subject.y),
             dys,
@@ -141,9 +146,9 @@ def _report(subject, dys, analytic, seed, entrywise):
             jittered,
             seed=seed,
             entrywise=entrywise,
-        ))
-    rows = [c.row for c in comparisons]
-    findings = list(subject.findings)
+        )
+    rows = [comparison.row for comparison in comparisons.values()]
+    findings = subject.findings + diagnose(comparisons, subject, dys)
     verdicts = [row.verdict for row in rows]
     if any(finding.kind in RULES for finding in findings):
         verdicts.append("disagree")

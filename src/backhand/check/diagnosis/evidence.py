@@ -1,0 +1,219 @@
+"""What a diagnosis may look at: the two gradients, and the op to ask again."""
+
+import math
+from functools import cached_property
+
+import numpy as np
+
+from ..estimates import Entries, Forward, Response
+
+ALIKE = 1e-5  # two arrays follow the same pattern if nowhere further apart than this
+SMALL_ENOUGH = 2**18  # entries of a Jacobian that is worth writing out
+OUTPUTS = 512  # and how many backward passes that may take
+
+
+class Evidence:
+    """One wrong gradient, with everything around it.
+
+    Attributes
+    ----------
+    name : str
+    x : ndarray
+    dys : list of K upstream gradients
+    analytic, numeric : (K, *x.shape)
+        numeric is nan at entries that were not looked at.
+    wrong : (K, *x.shape) of bool
+    others : dict of name to array
+        The other inputs that are arrays of floats.
+    ids : dict of name to array
+        The inputs that are arrays of integers.
+    """
+
+    def __init__(self, comparison, subject, position, dys):
+        self.subject = subject
+        self.position = position
+        self.name = comparison.name
+        self.x = comparison.x
+        self.dys = [np.asarray(dy, dtype=np.float64) for dy in dys]
+        self.returned = comparison.analytic
+        self.numeric = comparison.numeric
+        self.error = comparison.error
+        self.wrong = comparison.wrong
+        self.undecided = comparison.undecided
+        self.known = np.isfinite(self.numeric)
+        arrays = {
+            name: value
+            for i, (name, value) in enumerate(zip(subject.names, subject.values))
+            if isinstance(value, np.ndarray) and i != position
+        }
+        self.others = {n: v for n, v in arrays.items() if v.dtype.kind == "f"}
+        self.ids = {n: v for n, v in arrays.items() if v.dtype.kind in "iu"}
+
+    @property
+    def y(self):
+        return np.asarray(self.subject.y, dtype=np.float64)
+
+    @cached_property
+    def analytic(self):
+        return np.stack(self.returned)
+
+    @property
+    def excess(self):
+        return self.analytic - self.numeric
+
+    @cached_property
+    def slack(self):
+        """By how much an entry may miss a pattern.
+
+        A little of the largest entry, but less than what the pattern is to explain.
+        """
+        size = _largest(self.numeric) + _largest(self.analytic)
+        gap = _largest(np.where(self.wrong, self.analytic - self.numeric, 0.0))
+        room = np.minimum(ALIKE * size, 0.01 * gap)
+        return np.maximum(room, 10 * np.nan_to_num(self.error))
+
+    def alike(self, a, b, where=True, scale=1.0):
+        """Whether two (K, *x.shape) arrays are the same wherever numeric is known."""
+        with np.errstate(all="ignore"):
+            close = np.abs(a - b) <= scale * self.slack
+        return bool(np.all(close[self.known & where]))
+
+    def same(self, a):
+        """Whether an array is the numeric gradient."""
+        return self.alike(a, self.numeric)
+
+    @property
+    def significant(self):
+        """Entries whose numeric value is well above what could be round-off."""
+        return self.known & (np.abs(self.numeric) > 100 * self.slack)
+
+    @property
+    def zero(self):
+        """Entries whose numeric value is zero, to within its error."""
+        return self.known & (np.abs(self.numeric) <= 10 * self.error)
+
+    def count(self, where):
+        """How many entries of x a (K, *x.shape) mask touches."""
+        return int(np.any(where & self.known, axis=0).sum())
+
+    def call(self, dy, values=None):
+        """What backward returns for this input, for another dy or other inputs."""
+        gradient = self.subject.ask(dy, values)[self.position]
+        return np.zeros(self.x.shape) if gradient is None else gradient
+
+    def derivative(self, dy, x=None):
+        """The numeric gradient for another dy, or at another x: (*x.shape)."""
+        values = list(self.subject.values)
+        values[self.position] = self.x if x is None else x
+        response = self._response(values, Entries(values[self.position]), [dy])
+        return response.usual().slope.reshape(self.x.shape)
+
+    def one_sided(self, k, index):
+        """The slopes before and after an entry of x."""
+        entry = np.array([np.ravel_multi_index(index, self.x.shape)]) if index else np.array([0])
+        response = self._response(self.subject.values, Entries(self.x, entry), [self.dys[k]])
+        sample = response.usual()
+        slope, bend = sample.slope.item(), sample.bend.item()
+        return slope - bend / 2, slope + bend / 2
+
+    def _response(self, values, lines, dys):
+        y = self.subject.run(values)
+        return Response(Forward(self.subject.run, values, self.position, y), lines, dys)
+
+    @cached_property
+    def jacobians(self):
+        """What backward makes of each output's dy, and what it should: (m, n) each.
+
+        None where they are too large to write out, or where backward does not add
+        up: it is not linear in dy, or refuses one that is zero but for one entry.
+        """
+        m, n = self.y.size, self.x.size
+        if not (1 <= m <= OUTPUTS and m * n <= SMALL_ENOUGH and self.known.all()):
+            return None
+        units = [unit.reshape(self.y.shape) for unit in np.eye(m)]
+        try:
+            analytic = np.stack([self.call(unit).ravel() for unit in units])
+        except Exception:
+            return None
+        flat = np.stack([dy.ravel() for dy in self.dys])
+        if analytic.shape != (m, n) or not self.alike(
+            (flat @ analytic).reshape(self.analytic.shape), self.analytic
+        ):
+            return None
+        if not np.isfinite(self.y).all():
+            return None
+        response = self._response(self.subject.values, Entries(self.x), units)
+        return analytic, response.usual().slope
+
+    def explain(self, constant):
+        """Lengths and numbers of the problem that give a constant, in words."""
+        quantities = {}
+        if self.y.ndim == 0 and abs(self.dys[0]) > 0 and len(self.dys) == 1:
+            quantities["dy"] = float(self.dys[0])
+        arrays = {"y": self.y, self.name: self.x, **self.others, **self.ids}
+        for name, array in arrays.items():
+            for axis, length in enumerate(array.shape):
+                label = f"the length of axis {axis} of {name}"
+                quantities.setdefault(label, length)
+            if array.ndim > 1:
+                quantities.setdefault(f"the number of entries of {name}", array.size)
+            if array.size == 1 and array.dtype.kind == "f":
+                quantities.setdefault(name, float(array.ravel()[0]))
+        for name, value in self.subject.options.items():
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                quantities.setdefault(name, value)
+        found = {}
+        for label, q in quantities.items():
+            for form, value in _forms(q):
+                if math.isclose(abs(constant), value, rel_tol=ALIKE):
+                    found.setdefault(form, []).append(label)
+        if not found:
+            return ""
+        form, labels = min(found.items(), key=lambda item: len(item[0]))
+        return f"{abs(constant):.4g} is " + form.format(" or ".join(labels[:2]))
+
+
+def _forms(q):
+    """What a forgotten or repeated q leaves behind."""
+    if not q > 0 or q == 1:
+        return
+    yield "{}", q
+    yield "1 / {}", 1 / q
+    yield "the root of {}", math.sqrt(q)
+    yield "1 / the root of {}", 1 / math.sqrt(q)
+    yield "the square of {}", q * q
+    yield "1 / the square of {}", 1 / (q * q)
+    if q > 1:
+        yield "(n - 1) / n for {}", (q - 1) / q
+        yield "n / (n - 1) for {}", q / (q - 1)
+        yield "the root of (n - 1) / n for {}", math.sqrt((q - 1) / q)
+        yield "the root of n / (n - 1) for {}", math.sqrt(q / (q - 1))
+
+
+def _largest(values):
+    """The largest size in each of K arrays, shaped to broadcast with them."""
+    axes = tuple(range(1, values.ndim))
+    return np.max(np.abs(np.nan_to_num(values)), axis=axes, keepdims=True, initial=0.0)
+
+
+def where(mask):
+    """In words, which indices an array of bool holds at, if they line up."""
+    for axis, length in enumerate(mask.shape):
+        others = tuple(a for a in range(mask.ndim) if a != axis)
+        hit = np.flatnonzero(mask.any(axis=others))
+        if 0 < len(hit) < length and np.take(mask, hit, axis).all():
+            return f"{listed(hit)} of axis {axis}"
+    return ""
+
+
+def listed(numbers, one="index", more="indices"):
+    """A list of numbers, cut short where it is long: "index 3", "indices 0, 2"."""
+    shown = ", ".join(map(str, numbers[:6])) + (", …" if len(numbers) > 6 else "")
+    return f"{one if len(numbers) == 1 else more} {shown}"
+
+
+def entries(count, total):
+    """ "all 24 entries", "3 of 24 entries"."""
+    if count == total:
+        return f"all {total} entries" if total != 2 else "both entries"
+    return f"{count} of {total} entries"

@@ -1,0 +1,163 @@
+"""A gradient that is the right one times something."""
+
+import numpy as np
+
+from ..report import Finding
+from .evidence import entries, where
+
+
+def use_of_dy(e):
+    """Backward is linear in dy: twice the dy gives twice the gradient."""
+    factor = 1.75
+    once, more = e.analytic[0], e.call(factor * e.dys[0])
+    if more.shape != once.shape or not np.any(once):
+        return
+    close = 1e-9 * np.max(np.abs(once))
+    if np.all(np.abs(more - once) <= close):
+        yield Finding(
+            "missing_factor", e.name,
+            f"dy makes no difference: {factor} · dy gives the same d{e.name}",
+            "Multiply by dy, what arrives from above. It is 1 only at the very end.",
+        )
+    elif np.all(np.abs(more - factor**2 * once) <= factor**2 * close):
+        yield Finding(
+            "extra_factor", e.name,
+            f"dy is in it twice: {factor} · dy gives {factor**2:g} times d{e.name}",
+            "Multiply by dy once.",
+        )
+
+
+def constant(e):
+    """analytic = c · numeric in all entries."""
+    yield from _constant(e, e.known)
+
+
+def partly_constant(e):
+    """analytic = c · numeric in the entries that are off, while the rest is right."""
+    yield from _constant(e, e.wrong)
+
+
+def _constant(e, scope):
+    strong = e.significant & scope
+    if e.count(strong) < 2:
+        return
+    a, n = e.analytic[strong], e.numeric[strong]
+    c = float(a @ n / (n @ n))
+    if abs(c) < 1e-3 or not e.alike(e.analytic, c * e.numeric, scope, max(1, abs(c))):
+        return
+    count, total = e.count(scope), e.count(e.known)
+    place = where(np.any(scope, axis=0))
+    scope_in_words = (
+        f"in {entries(total, total)}"
+        if count == total
+        else f"in the {count} of {total} entries that are off"
+        + (f" (at {place})" if place else "")
+    )
+    times = "−numeric" if abs(c + 1) < 1e-4 else f"{c:.4g} × numeric"
+    explained = e.explain(c)
+    evidence = f"analytic = {times} {scope_in_words}{explained and '; '}{explained}"
+    if c < 0:
+        yield Finding(
+            "sign_flip", e.name, evidence,
+            "Look for a difference taken the other way round, or a minus lost.",
+        )
+    if abs(abs(c) - 1) > 1e-4:
+        yield Finding(
+            "constant_factor", e.name, evidence,
+            "Look for a scale left out or used twice: the count of a mean, the 2 of a "
+            "square, 1/√d.",
+        )
+    if abs(abs(c) - 2) < 1e-4:
+        yield Finding(
+            "double_count", e.name, evidence,
+            "If no 2 belongs there, each contribution may be added twice.",
+        )
+
+
+def entrywise(e):
+    """analytic and numeric differ by a factor that is a known function."""
+    strong = e.significant | (e.known & (np.abs(e.analytic) > 100 * e.slack))
+    total = e.count(e.known)
+    if e.count(strong) < 2:
+        return
+    for label, q in known_functions(e):
+        q = np.broadcast_to(q, e.numeric.shape)
+        if np.ptp(q[strong]) <= 1e-3 * np.max(np.abs(q[strong])):
+            continue  # a constant, as far as these entries can tell
+        size = max(1.0, float(np.max(np.abs(q[strong]))))
+        for kind, a, n in (
+            ("extra_factor", e.analytic, q * e.numeric),
+            ("missing_factor", q * e.analytic, e.numeric),
+        ):
+            sign = np.sign(np.sum((a * n)[e.known]))
+            if not e.alike(a, sign * n, scale=size) or e.alike(a, 0 * a, scale=size):
+                continue
+            minus = "" if sign > 0 else "−"
+            yield factor_finding(kind, e.name, label, minus, entries(total, total), q)
+            return
+
+
+def factor_finding(kind, name, label, minus, scope, q):
+    """A missing or extra factor; a mask where it is only zero or not."""
+    if kind == "extra_factor":
+        return Finding(
+            kind, name,
+            f"analytic = {minus}numeric × {label} in {scope}",
+            f"Leave out the factor {label}, which may be in dy already.",
+        )
+    is_mask = len(np.unique(q)) == 2 and np.any(q == 0)
+    return Finding(
+        "missing_mask" if is_mask else kind, name,
+        f"analytic × {label} = {minus}numeric in {scope}",
+        f"Multiply by {label}.",
+    )
+
+
+def known_functions(e):
+    """Arrays that may be a factor, in words and in a shape that broadcasts to x's."""
+    for name, value in e.others.items():
+        if fits(value, e.x):
+            yield name, value
+            yield f"{name}²", value**2
+    points = [(e.name, e.x)]
+    if e.y.shape == e.x.shape:
+        points.append(("y", e.y))
+        if len(e.dys) == 1:
+            yield "dy", e.dys[0]
+    for name, v in points:
+        yield from functions_of(name, v)
+    for name, v in points:
+        for axis, of in ((-1, "row"), (0, "column")) if v.ndim > 1 else ((-1, "all"),):
+            if v.ndim == 0 or v.shape[axis] < 2:
+                continue
+            mean = v.mean(axis, keepdims=True)
+            yield f"the rms of each {of} of {name}", np.sqrt((v * v).mean(axis, keepdims=True))
+            yield f"the standard deviation of each {of} of {name}", np.sqrt(
+                ((v - mean) ** 2).mean(axis, keepdims=True)
+            )
+            yield f"the sum of each {of} of {name}", v.sum(axis, keepdims=True)
+
+
+def functions_of(name, v):
+    """What derivatives of the usual functions look like, at v."""
+    with np.errstate(all="ignore"):
+        sigmoid, tanh = 1 / (1 + np.exp(-v)), np.tanh(v)
+        yield name, v
+        yield f"(1 − {name})", 1 - v
+        yield f"{name}(1 − {name})", v * (1 - v)
+        yield f"(1 − {name}²)", 1 - v * v
+        yield f"{name}²", v * v
+        yield f"σ({name})(1 − σ({name}))", sigmoid * (1 - sigmoid)
+        yield f"(1 − tanh²({name}))", 1 - tanh * tanh
+        yield f"σ({name})", sigmoid
+        yield f"(1 − σ({name}))", 1 - sigmoid
+        yield f"tanh({name})", tanh
+        yield f"exp({name})", np.exp(v)
+
+
+def fits(value, x):
+    """Whether value broadcasts to x without making it larger."""
+    try:
+        return value.size > 1 and np.broadcast_shapes(value.shape, x.shape) == x.shape
+    except ValueError:
+        return False

@@ -1,0 +1,35 @@
+"""The right formula, evaluated at the wrong place."""
+
+import numpy as np
+
+from ..report import Finding
+from .evidence import entries
+
+
+def wrong_point(e):
+    """Backward is right at the output, or is what would be right there."""
+    if e.y.shape != e.x.shape or e.x.size < 2:
+        return
+    moved = list(e.subject.values)
+    moved[e.position] = e.y.copy()
+    total = e.count(e.known)
+    try:
+        there = np.stack([e.call(dy, moved) for dy in e.dys])
+    except Exception:
+        there = None
+    if there is not None and there.shape == e.numeric.shape and e.same(there):
+        yield Finding(
+            "wrong_point", e.name,
+            f"given the output in place of {e.name}, backward returns the numeric "
+            f"gradient in {entries(total, total)}",
+            f"The formula is one in terms of the output: keep y, not {e.name}.",
+        )
+        return
+    derivative = np.stack([e.derivative(dy, e.y) for dy in e.dys])
+    if e.alike(e.analytic, derivative):
+        yield Finding(
+            "wrong_point", e.name,
+            f"analytic is the derivative at the output, not at {e.name}, in "
+            f"{entries(total, total)}",
+            f"The formula is one in terms of {e.name}: keep {e.name}, not y.",
+        )

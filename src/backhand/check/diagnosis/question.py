@@ -1,0 +1,72 @@
+"""Flaws of the question: what keeps a gradient from being judged, or from mattering."""
+
+import numpy as np
+
+from ..report import Finding
+from .evidence import entries
+
+
+def nonfinite(e):
+    """Nan or infinity where the output and its derivative are finite."""
+    bad = ~np.isfinite(e.analytic) & e.wrong
+    if not bad.any():
+        return
+    _, *index = (int(i) for i in np.argwhere(bad)[0])
+    values = {str(v) for v in e.analytic[bad]}
+    yield Finding(
+        "nonfinite", e.name,
+        f"analytic is {' or '.join(sorted(values))} in "
+        f"{entries(e.count(bad), e.count(e.known))} (first at {tuple(index)}) where "
+        "forward and its numeric derivative are finite",
+        "Look for 0/0, inf − inf or 0 · inf: a division by something that can vanish, "
+        "an exponential that overflows.",
+    )
+
+
+def kink(e, comparison):
+    """One-sided slopes that differ."""
+    if not comparison.kink.any():
+        return
+    k, *index = (int(i) for i in np.argwhere(comparison.kink)[0])
+    behind, ahead = e.one_sided(k, tuple(index))
+    count = int(comparison.kink.any(axis=0).sum())
+    yield Finding(
+        "kink", e.name,
+        f"at {e.name}[{', '.join(map(str, index))}] = {e.x[tuple(index)]:.6g} the slope "
+        f"is {behind:.6g} on one side and {ahead:.6g} on the other"
+        + (f"; so at {count - 1} more" if count > 1 else ""),
+        "There is no derivative there, only a convention. Check at another point, and "
+        "test the convention by itself.",
+    )
+
+
+def noise(e, comparison):
+    """Differences that drown in the round-off of forward."""
+    blurred = comparison.undecided & ~comparison.kink & np.isfinite(e.numeric)
+    if not blurred.any():
+        return
+    size = np.nanmax(np.abs(np.stack([e.numeric, e.analytic])))
+    error = np.nanmax(np.where(blurred, e.error, 0.0))
+    known = f"±{error:.1e}" if np.isfinite(error) else "not settled as the step shrinks"
+    single = e.subject.y.dtype == np.float32
+    yield Finding(
+        "float_noise", e.name,
+        f"the numeric derivative is {known} where the largest entry is {size:.1e}, in "
+        f"{entries(e.count(blurred), e.count(e.known))}: forward's round-off hides "
+        "the rest" + ("; it computes in float32" if single else ""),
+        "Compute in float64 throughout, on inputs where the output is neither huge nor "
+        "saturated.",
+    )
+
+
+def no_derivative(e, comparison):
+    """Forward is not finite on both sides of a point."""
+    missing = comparison.undecided & ~np.isfinite(e.numeric)
+    if missing.any() and np.isfinite(e.y).all():
+        _, *index = (int(i) for i in np.argwhere(missing)[0])
+        yield Finding(
+            "nonfinite", e.name,
+            f"forward is not finite, or raises, next to {e.name}"
+            f"[{', '.join(map(str, index))}] = {e.x[tuple(index)]:.6g}",
+            "Check at a point with room on both sides.",
+        )
