@@ -20,7 +20,16 @@ from . import (
 from .detect import CHECKERS, detect
 from .mistake import Design, Mistake, name_of
 
-__all__ = ["CATALOGUE", "CHECKERS", "Design", "Mistake", "detect", "get", "of"]
+__all__ = [
+    "CATALOGUE",
+    "CHECKERS",
+    "Design",
+    "Mistake",
+    "detect",
+    "get",
+    "name_of",
+    "of",
+]
 
 FAMILIES = (
     calculus,
