@@ -147,8 +147,14 @@ def _report(subject, dys, analytic, seed, entrywise):
             seed=seed,
             entrywise=entrywise,
         )
-    rows = [comparison.row for comparison in comparisons.values()]
-    findings = subject.findings + diagnose(comparisons, subject, dys)
+    findings, notes = diagnose(comparisons, subject, dys)
+    findings = subject.findings + findings
+    rows = [
+        comparison.row._replace(note="; ".join(
+            part for part in (comparison.row.note, *notes.get(comparison.name, ())) if part
+        ))
+        for comparison in comparisons.values()
+    ]
     verdicts = [row.verdict for row in rows]
     if any(finding.kind in RULES for finding in findings):
         verdicts.append("disagree")

@@ -88,6 +88,15 @@ def argument_names(function, count):
     return names + [f"input {i}" for i in range(len(names), count)]
 
 
+def defaults(function):
+    """What a function's arguments are if left out."""
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return {}
+    return {n: p.default for n, p in parameters.items() if p.default is not p.empty}
+
+
 @contextmanager
 def naming(call, **arrays):
     """Add to whatever is raised inside which call raised it, and on which shapes."""

@@ -6,7 +6,7 @@ change its arguments, and backward must return the same when it is called again.
 
 import numpy as np
 
-from .op import argument_names, gradients_of, naming, output_of, real_array
+from .op import argument_names, defaults, gradients_of, naming, output_of, real_array
 from .report import Finding
 
 REPEATABLE = 1e-12  # two runs may differ by this much of the largest entry
@@ -37,6 +37,15 @@ class Subject:
         self.forward_changes = False
         self.repeats = True
         self.y = self._check_forward()
+        if not np.isfinite(self.y).all():
+            index = tuple(int(i) for i in np.argwhere(~np.isfinite(self.y))[0])
+            self.note(
+                "nonfinite", "y",
+                f"forward returns {self.y[index]} in {np.sum(~np.isfinite(self.y))} of "
+                f"{self.y.size} entries" + (f", first at {index}" if index else ""),
+                "Look for an exponential that overflows, a division by zero, a log of "
+                "zero.",
+            )
 
     @property
     def floats(self):
@@ -47,6 +56,10 @@ class Subject:
     def integers(self):
         """The positions of the inputs that hold integers."""
         return [i for i, v in enumerate(self.values) if _is_array(v, "iub")]
+
+    def settings(self):
+        """Forward's options, given or by default."""
+        return defaults(self.op.forward) | self.options
 
     def forward(self, values):
         """y and the cache."""

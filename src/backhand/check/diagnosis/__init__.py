@@ -19,31 +19,50 @@ GROUPS = (
     (factors.constant,),
     (paths.nothing,),
     (
-        paths.identity,
+        paths.term,
         paths.penalty,
-        paths.repeated_ids,
+        paths.looked_up_rows,
         products.matrix_product,
         products.transposed,
+        products.reduction,
         points.wrong_point,
         factors.entrywise,
     ),
-    (jacobian.lost_outputs, jacobian.not_transposed, jacobian.coupling, rows.row_vector),
-    (factors.partly_constant,),
-    (jacobian.triangle, paths.zeros_and_non_zeros),
+    (jacobian.lost_outputs, jacobian.not_transposed, jacobian.output_factor),
+    (jacobian.coupling,),
+    (factors.partly_constant, jacobian.passed_on),
+    (jacobian.partly_constant,),
+    (jacobian.triangle, jacobian.across),
+    (rows.row_vector,),
+    (paths.let_through, paths.left_out),
 )
 NEEDS_JACOBIANS = {
-    jacobian.lost_outputs, jacobian.not_transposed, jacobian.coupling, jacobian.triangle
+    jacobian.lost_outputs,
+    jacobian.not_transposed,
+    jacobian.output_factor,
+    jacobian.coupling,
+    jacobian.partly_constant,
+    jacobian.passed_on,
+    jacobian.triangle,
+    jacobian.across,
 }
 
 
 def diagnose(comparisons, subject, dys):
-    """Findings about all gradients, those that are wrong first.
+    """Findings about all gradients, those that are wrong first, and remarks.
+
+    A remark says what is off where there is no name for why.
 
     Parameters
     ----------
     comparisons : dict of position of an input to Comparison
     subject : Subject
     dys : list of K upstream gradients
+
+    Returns
+    -------
+    findings : list of Finding
+    remarks : dict of name of an input to list of str
     """
     evidences = {
         position: Evidence(comparison, subject, position, dys)
@@ -69,7 +88,11 @@ def diagnose(comparisons, subject, dys):
     ]
     for pair in combinations(suspects, 2):
         exchanged += products.exchanged(pair)
-    return exchanged + wrong + open_
+    remarks = {}
+    for finding in wrong:
+        if not finding.kind:
+            remarks.setdefault(finding.name, []).append(finding.evidence)
+    return [f for f in exchanged + wrong + open_ if f.kind], remarks
 
 
 def mistakes(e):

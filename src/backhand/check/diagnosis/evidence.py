@@ -36,6 +36,7 @@ class Evidence:
         self.x = comparison.x
         self.dys = [np.asarray(dy, dtype=np.float64) for dy in dys]
         self.returned = comparison.analytic
+        self.shape_is_right = comparison.shape_is_right
         self.numeric = comparison.numeric
         self.error = comparison.error
         self.wrong = comparison.wrong
@@ -67,9 +68,10 @@ class Evidence:
 
         A little of the largest entry, but less than what the pattern is to explain.
         """
-        size = _largest(self.numeric) + _largest(self.analytic)
-        gap = _largest(np.where(self.wrong, self.analytic - self.numeric, 0.0))
-        room = np.minimum(ALIKE * size, 0.01 * gap)
+        room = ALIKE * _largest(self.numeric)
+        if self.shape_is_right:
+            gap = _largest(np.where(self.wrong, self.excess, 0.0))
+            room = np.minimum(room + ALIKE * _largest(self.analytic), 0.01 * gap)
         return np.maximum(room, 10 * np.nan_to_num(self.error))
 
     def alike(self, a, b, where=True, scale=1.0):
@@ -159,7 +161,7 @@ class Evidence:
                 quantities.setdefault(f"the number of entries of {name}", array.size)
             if array.size == 1 and array.dtype.kind == "f":
                 quantities.setdefault(name, float(array.ravel()[0]))
-        for name, value in self.subject.options.items():
+        for name, value in self.subject.settings().items():
             if isinstance(value, int | float) and not isinstance(value, bool):
                 quantities.setdefault(name, value)
         found = {}

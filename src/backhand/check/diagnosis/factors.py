@@ -82,35 +82,42 @@ def entrywise(e):
         return
     for label, q in known_functions(e):
         q = np.broadcast_to(q, e.numeric.shape)
-        if np.ptp(q[strong]) <= 1e-3 * np.max(np.abs(q[strong])):
-            continue  # a constant, as far as these entries can tell
+        if not varies(q[strong]):
+            continue
         size = max(1.0, float(np.max(np.abs(q[strong]))))
         for kind, a, n in (
             ("extra_factor", e.analytic, q * e.numeric),
             ("missing_factor", q * e.analytic, e.numeric),
         ):
             sign = np.sign(np.sum((a * n)[e.known]))
-            if not e.alike(a, sign * n, scale=size) or e.alike(a, 0 * a, scale=size):
-                continue
-            minus = "" if sign > 0 else "−"
-            yield factor_finding(kind, e.name, label, minus, entries(total, total), q)
-            return
+            if e.alike(a, sign * n, scale=size) and not e.alike(a, 0 * a, scale=size):
+                scope = f"in {entries(total, total)}"
+                yield factor_finding(kind, e.name, label, scope, q, minus=sign < 0)
+                return
 
 
-def factor_finding(kind, name, label, minus, scope, q):
-    """A missing or extra factor; a mask where it is only zero or not."""
-    if kind == "extra_factor":
-        return Finding(
-            kind, name,
-            f"analytic = {minus}numeric × {label} in {scope}",
-            f"Leave out the factor {label}, which may be in dy already.",
-        )
-    is_mask = len(np.unique(q)) == 2 and np.any(q == 0)
-    return Finding(
-        "missing_mask" if is_mask else kind, name,
-        f"analytic × {label} = {minus}numeric in {scope}",
-        f"Multiply by {label}.",
-    )
+def factor_finding(kind, name, label, scope, q, minus=False):
+    """A missing or extra factor q; a mask where that is only zero or one number."""
+    extra = kind == "extra_factor"
+    sides = ("analytic", f"{label} × numeric") if extra else (f"{label} × analytic", "numeric")
+    evidence = f"{sides[0]} = {'−' if minus else ''}{sides[1]} {scope}"
+    if label.startswith(DIVISORS):  # dividing by it is the usual thing
+        kind = "missing_factor" if extra else "extra_factor"
+        advice = f"Divide by {label}." if extra else f"Divide by {label} once."
+    elif extra:
+        advice = f"Leave out the factor {label}; it may have come in with dy."
+    else:
+        kind = "missing_mask" if len(np.unique(q)) == 2 and np.any(q == 0) else kind
+        advice = f"Multiply by {label}."
+    return Finding(kind, name, evidence, advice)
+
+
+def varies(q):
+    """Whether q is more than a constant, as far as these numbers can tell."""
+    return np.ptp(q) > 1e-3 * np.max(np.abs(q))
+
+
+DIVISORS = ("the rms", "the standard deviation", "the norm", "the sum")
 
 
 def known_functions(e):
@@ -126,26 +133,16 @@ def known_functions(e):
             yield "dy", e.dys[0]
     for name, v in points:
         yield from functions_of(name, v)
-    for name, v in points:
-        for axis, of in ((-1, "row"), (0, "column")) if v.ndim > 1 else ((-1, "all"),):
-            if v.ndim == 0 or v.shape[axis] < 2:
-                continue
-            mean = v.mean(axis, keepdims=True)
-            yield f"the rms of each {of} of {name}", np.sqrt((v * v).mean(axis, keepdims=True))
-            yield f"the standard deviation of each {of} of {name}", np.sqrt(
-                ((v - mean) ** 2).mean(axis, keepdims=True)
-            )
-            yield f"the sum of each {of} of {name}", v.sum(axis, keepdims=True)
 
 
 def functions_of(name, v):
-    """What derivatives of the usual functions look like, at v."""
+    """What derivatives of the usual functions are made of, at v."""
     with np.errstate(all="ignore"):
         sigmoid, tanh = 1 / (1 + np.exp(-v)), np.tanh(v)
         yield name, v
-        yield f"(1 − {name})", 1 - v
         yield f"{name}(1 − {name})", v * (1 - v)
         yield f"(1 − {name}²)", 1 - v * v
+        yield f"(1 − {name})", 1 - v
         yield f"{name}²", v * v
         yield f"σ({name})(1 − σ({name}))", sigmoid * (1 - sigmoid)
         yield f"(1 − tanh²({name}))", 1 - tanh * tanh
@@ -153,6 +150,24 @@ def functions_of(name, v):
         yield f"(1 − σ({name}))", 1 - sigmoid
         yield f"tanh({name})", tanh
         yield f"exp({name})", np.exp(v)
+        yield f"the root of {name}", np.sqrt(v)
+    for axis, of in ((-1, "each row"), (0, "each column"))[: min(v.ndim, 2)]:
+        if v.shape[axis] < 2:
+            continue
+        of = of if v.ndim > 1 else "all"
+        mean = v.mean(axis, keepdims=True)
+        square = np.mean(v * v, axis, keepdims=True)
+        yield f"the rms of {of} of {name}", np.sqrt(square)
+        yield (
+            f"the standard deviation of {of} of {name}",
+            np.sqrt(np.mean((v - mean) ** 2, axis, keepdims=True)),
+        )
+        yield f"the norm of {of} of {name}", np.sqrt(square * v.shape[axis])
+        yield f"the sum of {of} of {name}", v.sum(axis, keepdims=True)
+        p = np.exp(v - v.max(axis, keepdims=True))
+        p /= p.sum(axis, keepdims=True)
+        yield f"p = softmax of {of} of {name}", p
+        yield f"p(1 − p), p = softmax of {of} of {name},", p * (1 - p)
 
 
 def fits(value, x):

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..report import Finding
 from .evidence import entries, where
-from .factors import factor_finding, functions_of
+from .factors import factor_finding, fits, functions_of, varies
 
 
 def lost_outputs(e):
@@ -108,29 +108,123 @@ def coupling(e):
     yield from _coupling_factor(e, analytic, numeric, off, close)
 
 
-def triangle(e):
-    """Backward sends dy back to positions that forward keeps apart."""
+def output_factor(e):
+    """What each output sends back lacks a factor, or has one too many."""
     analytic, numeric = e.jacobians
     close = _slack(analytic, numeric)
-    for axis, length in enumerate(e.y.shape):
-        if axis >= e.x.ndim or e.x.shape[axis] != length or length < 2:
+    if np.sum(np.abs(numeric) > 100 * close) < 2:
+        return
+    candidates = [(n, v) for n, v in e.others.items() if fits(v, e.y)]
+    candidates += functions_of("y", e.y)
+    if e.x.shape == e.y.shape:
+        candidates += functions_of(e.name, e.x)
+    for label, q in candidates:
+        q = np.broadcast_to(q, e.y.shape).ravel()[:, None]
+        if not varies(q):
             continue
-        rows = np.indices(e.y.shape)[axis].ravel()[:, None]
-        columns = np.indices(e.x.shape)[axis].ravel()
-        later = columns > rows
-        for masked, what in ((later, "later"), (columns < rows, "earlier")):
-            used = np.abs(numeric) > close
-            leaks = masked & (np.abs(analytic) > close)
-            other = (columns != rows) & ~masked
-            if not used[masked].any() and used[other].any() and leaks.sum() >= 2:
+        room = close * max(1.0, np.max(np.abs(q)))
+        for kind, a, n in (
+            ("missing_factor", q * analytic, numeric),
+            ("extra_factor", analytic, q * numeric),
+        ):
+            if np.all(np.abs(a - n) <= room) and np.any(np.abs(n) > 100 * room):
+                scope = f"for the dy of each of {e.y.size} outputs"
+                yield factor_finding(kind, e.name, label, scope, q)
+                return
+
+
+def partly_constant(e):
+    """What goes from some outputs to some entries of x has the wrong sign or size."""
+    analytic, numeric = e.jacobians
+    close = _slack(analytic, numeric)
+    off = np.abs(analytic - numeric) > close
+    there = np.abs(numeric) > 100 * close
+    count, total = int(np.sum(off)), int(np.sum(there))
+    if count < 2 or np.any(off & ~there) or count == total:
+        return
+    a, n = analytic[off], numeric[off]
+    c = float(a @ n / (n @ n))
+    if np.any(np.abs(a - c * n) > close):
+        return
+    kind, times = "constant_factor", f"{c:.4g} × the right one"
+    if abs(c) < 1e-4:
+        kind, times = "dropped_path", "0"
+    elif abs(c + 1) < 1e-4:
+        kind, times = "sign_flip", "minus the right one"
+    explained = e.explain(c) if kind == "constant_factor" else ""
+    yield Finding(
+        kind, e.name,
+        f"of the {total} slopes of y with respect to {e.name} that are not 0, backward "
+        f"uses {count} wrongly, and those are {times}{explained and '; '}{explained}",
+        "Look for the one term that these have in common.",
+    )
+
+
+def passed_on(e):
+    """Each dy is passed on as it came, where forward has slopes of other sizes."""
+    analytic, numeric = e.jacobians
+    close = _slack(analytic, numeric)
+    used = np.abs(analytic) > close
+    slopes = numeric[used]
+    if np.any(np.abs(numeric[~used]) > close) or used.sum() < 2:
+        return
+    if np.all(np.abs(analytic[used] - 1) <= 1e-9) and varies(slopes):
+        on_or_off = np.all((np.abs(slopes) <= close) | (np.abs(slopes - 1) <= close))
+        yield Finding(
+            "missing_mask" if on_or_off else "missing_factor", e.name,
+            f"each dy goes into d{e.name} with a factor of 1; the slopes are "
+            f"{slopes.min():.4g} to {slopes.max():.4g}",
+            "Multiply dy by the local derivative.",
+        )
+
+
+def triangle(e):
+    """Backward sends dy back to positions that forward hides from the output."""
+    for axis, analytic, numeric in _by_position(e):
+        close = _slack(analytic, numeric)
+        used, leaks = numeric > close, (analytic > close) & (numeric <= close)
+        for side, what in ((np.triu, "later"), (np.tril, "earlier")):
+            k = 1 if side is np.triu else -1
+            masked = side(np.ones(used.shape, bool), k)
+            if not used[masked].any() and used[masked.T].all() and leaks[masked].sum() >= 1:
                 yield Finding(
                     "missing_mask", e.name,
-                    f"in forward no output depends on {what} positions of {e.name} "
-                    f"(axis {axis}); backward sends dy there, in {int(leaks.sum())} "
-                    "places",
-                    "Zero what the mask hid before it is used, in backward too.",
+                    f"in forward no output depends on {what} positions of {e.name} (axis "
+                    f"{axis}); backward sends dy back to them, in "
+                    f"{int(leaks[masked].sum())} of {int(masked.sum())} pairs",
+                    "Zero what the mask hides before it is used, in backward too.",
                 )
                 return
+
+
+def across(e):
+    """Backward mixes positions that forward treats one by one."""
+    for axis, analytic, numeric in _by_position(e):
+        close = _slack(analytic, numeric)
+        apart = ~np.eye(len(numeric), dtype=bool)
+        if not np.any(numeric[apart] > close) and np.sum(analytic[apart] > close) >= 2:
+            yield Finding(
+                "wrong_axis", e.name,
+                f"in forward each position along axis {axis} is on its own; backward "
+                f"mixes them, in {int(np.sum(analytic[apart] > close))} of "
+                f"{int(apart.sum())} pairs",
+                f"Sum over the axes that forward summed over, not over axis {axis}.",
+            )
+            return
+
+
+def _by_position(e):
+    """The largest entries of the Jacobians between positions of an axis of both."""
+    for axis in range(min(e.x.ndim, e.y.ndim) - 1):
+        length = e.x.shape[axis]
+        if length != e.y.shape[axis] or length < 2:
+            continue
+        pairs = []
+        for jacobian in e.jacobians:
+            blocks = np.abs(jacobian).reshape(e.y.shape + e.x.shape)
+            kept = (axis, e.y.ndim + axis)
+            pairs.append(blocks.max(axis=tuple(set(range(blocks.ndim)) - set(kept))))
+        yield axis, *pairs
 
 
 def _diagonal_factor(e, analytic, numeric, close):
@@ -139,13 +233,11 @@ def _diagonal_factor(e, analytic, numeric, close):
     if np.all(np.abs(a - n) <= close):
         return
     for label, q in [*functions_of("y", e.y), *functions_of(e.name, e.x)]:
-        q = q.ravel()
-        if np.ptp(q) <= 1e-3 * np.max(np.abs(q)):
-            continue
-        if np.all(np.abs(q * a - n) <= close):
-            yield factor_finding(
-                "missing_factor", e.name, label, "", f"the {len(a)} places of its own dy", q
-            )
+        # (1 − y) is what the lost coupling itself leaves in a softmax.
+        q = np.broadcast_to(q, e.x.shape).ravel()
+        if not label.startswith("(1") and varies(q) and np.all(np.abs(q * a - n) <= close):
+            scope = f"for the {len(a)} dy at the entry's own place"
+            yield factor_finding("missing_factor", e.name, label, scope, q)
             return
 
 
@@ -156,7 +248,7 @@ def _coupling_factor(e, analytic, numeric, off, close):
             q = np.broadcast_to(value, e.x.shape).ravel()
         except ValueError:
             continue
-        if np.ptp(q) <= 1e-3 * np.max(np.abs(q)):
+        if not varies(q):
             continue
         for factor in (q[None, :], q[:, None]):
             for kind, a, n in (
@@ -164,9 +256,8 @@ def _coupling_factor(e, analytic, numeric, off, close):
                 ("missing_factor", factor * analytic, numeric),
             ):
                 if np.all(np.abs(a - n)[off] <= close * max(1, np.max(np.abs(q)))):
-                    yield factor_finding(
-                        kind, e.name, name, "", "what goes between different entries", q
-                    )
+                    scope = "for what goes between different entries"
+                    yield factor_finding(kind, e.name, name, scope, q)
                     return
 
 

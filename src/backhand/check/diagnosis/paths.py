@@ -4,122 +4,170 @@ import numpy as np
 
 from ..report import Finding
 from .evidence import entries, listed, where
+from .factors import functions_of, varies
 
 
 def nothing(e):
     """No gradient at all, where there is one."""
-    if np.any(e.analytic) or not np.any(e.significant):
+    if np.any(e.analytic) or e.count(e.significant) < 2:
         return
-    total = e.count(e.known)
+    total, largest = e.count(e.known), np.nanmax(np.abs(e.numeric))
     yield Finding(
         "dropped_path", e.name,
-        f"analytic is 0 in {entries(total, total)}; numeric is up to "
-        f"{np.nanmax(np.abs(e.numeric)):.4g}",
+        f"analytic is 0 in {entries(total, total)}; numeric is up to {largest:.4g}",
         f"A path from {e.name} to the output is left out, or ends in an array that is "
         "not returned.",
     )
-    ones = np.ones(e.y.shape)
-    if e.y.size > 1 and not np.any(np.abs(e.derivative(ones)) > 1e-6 * np.nanmax(np.abs(e.numeric))):
+    if e.y.size > 1 and np.all(np.abs(e.derivative(np.ones(e.y.shape))) < 1e-6 * largest):
         yield Finding(
             "uninformative_upstream", e.name,
-            f"with a dy of ones the numeric gradient of {e.name} is 0 as well",
-            "Zero is right for that dy only. Check with one that is not uniform: a test "
-            "of y.sum() cannot see this.",
+            f"for a dy of ones the numeric gradient of {e.name} is 0, too",
+            "Zero is right for such a dy only; a test of y.sum() cannot tell. Use a dy "
+            "that is not uniform.",
         )
 
 
-def identity(e):
-    """Off by dy itself: the path straight through, forgotten or taken twice."""
+def term(e):
+    """Off by dy, or dy times a known function: one term of the derivative."""
     if e.y.shape != e.x.shape or e.x.size < 2:
         return
     dy = np.stack(e.dys)
     total = e.count(e.known)
-    if e.alike(e.analytic + dy, e.numeric):
-        yield Finding(
-            "dropped_path", e.name,
-            f"numeric − analytic = dy in {entries(total, total)}",
-            "A term dy is missing: what a skip connection passes on, or the 1 of a "
-            "derivative such as 1 − tanh².",
-        )
-    elif e.alike(e.analytic - dy, e.numeric):
+    if e.alike(e.excess, dy):
         yield Finding(
             "double_count", e.name,
             f"analytic − numeric = dy in {entries(total, total)}",
-            "A term dy is there once too often: what a skip connection passes on, "
-            "added twice.",
+            "dy is in it once too often: what a skip connection passes on, added twice.",
         )
+        return
+    missing = [
+        ("dy", np.ones(e.x.shape)),
+        *((f"dy · {label}", q) for label, q in _terms(e) if varies(q)),
+    ]
+    for label, q in missing:
+        if e.alike(-e.excess, dy * q):
+            yield Finding(
+                "dropped_path", e.name,
+                f"numeric − analytic = {label} in {entries(total, total)}",
+                "That term is missing: "
+                + (
+                    "what a skip connection passes on, or the 1 of 1 − tanh²."
+                    if label == "dy"
+                    else "a product has a term for each of its factors."
+                ),
+            )
+            return
+
+
+def _terms(e):
+    """What the second term of a product rule may be."""
+    x, name = e.x, e.name
+    yield from functions_of(name, x)
+    for label, slope in functions_of(name, x):
+        if label.startswith(("σ", "(1 − tanh²")):
+            yield f"{name} · {label}", x * slope
 
 
 def penalty(e):
     """Off by a multiple of the input: the derivative of a sum of squares."""
-    if e.y.size != 1 or e.x.size < 3:
+    if e.y.size != 1 or e.x.size < 3 or not varies(e.x):
         return
-    x = np.broadcast_to(e.x, e.numeric.shape)
-    c = np.sum((e.excess * x)[e.known]) / np.sum((x * x)[e.known])
-    c = float(c / e.dys[0].ravel()[0])
-    term = c * e.x * np.stack([dy.reshape((1,) * e.x.ndim) for dy in e.dys])
-    if e.alike(e.excess, term):
+    dys = np.array([dy.item() for dy in e.dys]).reshape(-1, *(1,) * e.x.ndim)
+    direction = dys * e.x
+    c = np.sum((e.excess * direction)[e.known]) / np.sum((direction**2)[e.known])
+    if e.alike(e.excess, c * direction):
         total = e.count(e.known)
         yield Finding(
             "constant_factor", e.name,
             f"analytic − numeric = {c:.4g} · dy · {e.name} in {entries(total, total)}: "
-            "only a term proportional to it is off",
-            f"Look at a penalty on {e.name}: r · sum({e.name}²) has the derivative "
+            f"only a term proportional to {e.name} is off",
+            f"Look at a penalty on {e.name}: the derivative of r · sum({e.name}²) is "
             f"2 r · {e.name}.",
         )
 
 
-def repeated_ids(e):
-    """Only rows that are looked up (several times) are off."""
-    if e.x.ndim == 0 or not e.known.all():
+def looked_up_rows(e):
+    """Only rows that are looked up, or looked up several times, are off."""
+    if e.x.ndim == 0 or not e.known.all() or np.sum(e.wrong) < 2:
         return
-    axes = (0, *range(2, e.x.ndim + 1))
-    wrong = e.wrong.any(axis=axes)
+    within = tuple(range(1, e.x.ndim))
+    off = np.any(e.wrong, axis=0).any(axis=within)
     for name, ids in e.ids.items():
-        if ids.size == 0 or ids.min() < 0 or ids.max() >= len(e.x) or e.wrong.sum() < 2:
+        if ids.size == 0 or ids.min() < 0 or ids.max() >= len(e.x):
             continue
         count = np.bincount(ids.ravel(), minlength=len(e.x))
-        rows = np.flatnonzero(wrong)
-        if np.array_equal(wrong, count > 1) and not wrong.all():
-            short = np.abs(e.analytic).sum() < np.abs(e.numeric).sum()
+        rows = np.flatnonzero(off)
+        never = count == 0
+        touched = np.any(e.wrong & e.zero, axis=0).any(axis=within)
+        if never.sum() > 1 and np.array_equal(touched, never):
             yield Finding(
-                "not_accumulated" if short else "double_count", e.name,
-                f"the rows that are off are those whose {name} occur more than once "
-                f"({listed(rows)}, {listed(count[rows], 'time', 'times')}); all others are right",
-                "Add for every occurrence: np.add.at(d, ids, dy), or += in a loop. "
-                "d[ids] = dy and d[ids] += dy both keep the last only.",
+                "missing_mask", e.name,
+                f"no {name} looks up {listed(np.flatnonzero(never), 'row', 'rows')}, and "
+                "numeric is 0 there; analytic is not",
+                "Only the rows that were looked up receive a gradient.",
             )
-        elif np.array_equal(wrong, count > 0) and not wrong.all():
+            continue
+        others_move = np.any(e.significant, axis=0).any(axis=within)[~off].any()
+        if np.all(count[off] > 1) and not np.any(off[count == 1]) and np.any(count == 1):
+            kind = "double_count" if _too_much(e, off) else "not_accumulated"
+            yield Finding(
+                kind, e.name,
+                f"only rows whose {name} occur more than once are off "
+                f"({listed(rows, 'row', 'rows')}; {listed(count[rows], '', '')} times); "
+                "rows that occur once are right",
+                "Add every occurrence once: np.add.at(d, ids, dy). d[ids] = dy, and "
+                "d[ids] += dy too, keep the last only.",
+            )
+        elif np.array_equal(off, count > 0) and others_move:
             yield Finding(
                 "not_accumulated", e.name,
-                f"the rows that are off are those that {name} look up ({listed(rows)}); "
-                "all others are right",
+                f"only rows that {name} look up are off ({listed(rows, 'row', 'rows')}); "
+                "the others are right, and not zero",
                 f"{e.name} is used in two places: add what arrives through the lookup "
-                "to what arrives through the other.",
+                "to the rest.",
             )
 
 
-def zeros_and_non_zeros(e):
-    """Non-zero where the truth is zero, or zero where it is not."""
-    let_through = e.wrong & e.zero
+def _too_much(e, off):
+    """Whether the rows that are off are multiples of the right ones."""
+    for row in np.flatnonzero(off):
+        a, n = e.analytic[:, row], e.numeric[:, row]
+        if np.sum(a * n) <= np.sum(n * n):
+            return False
+    return True
+
+
+def let_through(e):
+    """Non-zero where the truth is zero."""
+    leaks = e.wrong & e.zero
+    others = np.any(e.wrong & ~leaks)
     as_it_came = e.y.shape == e.x.shape and e.alike(e.analytic, np.stack(e.dys), e.wrong)
-    total = e.count(e.known)
-    if e.count(let_through) >= 2 or (e.count(e.wrong) >= 2 and as_it_came and let_through.any()):
-        count, place = e.count(let_through), where(let_through.any(axis=0))
-        yield Finding(
-            "missing_mask", e.name,
-            f"analytic is not 0 in {entries(count, total)} where numeric is"
-            + (f" (at {place})" if place else "")
-            + ("; where it is off, it is dy as it came" if as_it_came else ""),
-            "Apply in backward the mask that forward applied, to the same array.",
-        )
+    if not leaks.any() or e.count(leaks) < 2 and not as_it_came:
+        return
+    count, place = e.count(leaks), where(leaks.any(axis=0))
+    evidence = (
+        f"analytic is not 0 in {entries(count, e.count(e.known))} where numeric is"
+        + (f" (at {place})" if place else "")
+        + ("; wherever it is off, it is dy as it came" if as_it_came else "")
+        + ("" if others else "; the rest is right")
+    )
+    named = as_it_came or not others
+    yield Finding(
+        "missing_mask" if named else "", e.name, evidence,
+        "Apply in backward the mask that forward applied.",
+    )
+
+
+def left_out(e):
+    """Zero where the truth is not."""
     lost = e.wrong & e.significant & (np.abs(e.analytic) <= e.slack)
-    if e.count(lost) >= 2:
-        count, place = e.count(lost), where(lost.any(axis=0))
-        yield Finding(
-            "dropped_path", e.name,
-            f"analytic is 0 in {entries(count, total)} where numeric is not"
-            + (f" (at {place})" if place else ""),
-            "Something reaches these entries in forward that backward does not send "
-            "back.",
-        )
+    others = np.any(e.wrong & (np.abs(e.analytic) > e.slack))
+    if e.count(lost) < 2:
+        return
+    count, place = e.count(lost), where(lost.any(axis=0))
+    yield Finding(
+        "" if others else "dropped_path", e.name,
+        f"analytic is 0 in {entries(count, e.count(e.known))} where numeric is not"
+        + (f" (at {place})" if place else "") + ("" if others else "; the rest is right"),
+        "These entries reach the output, and nothing is sent back to them.",
+    )

@@ -1,6 +1,6 @@
 """Matrix products with the wrong operand, or one the wrong way round."""
 
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 
@@ -23,6 +23,34 @@ def matrix_product(e):
         f"{entries(total, total)}",
         f"Write {_written(right)}.",
     )
+
+
+def reduction(e):
+    """dy summed over the wrong axes."""
+    if e.x.ndim == 0 or e.x.size < 2:
+        return
+    right = next(_sums_equal_to(e, e.numeric), None)
+    wrong = right and next(_sums_equal_to(e, e.analytic), None)
+    if wrong:
+        total = e.count(e.known)
+        yield Finding(
+            "wrong_axis", e.name,
+            f"analytic is dy summed over axis {listed_axes(wrong)}, numeric is dy summed "
+            f"over axis {listed_axes(right)}, in {entries(total, total)}",
+            f"Write dy.sum(axis={right if len(right) > 1 else right[0]}).",
+        )
+
+
+def listed_axes(axes):
+    return " and ".join(map(str, axes))
+
+
+def _sums_equal_to(e, target):
+    for n in range(1, e.y.ndim + 1):
+        for axes in combinations(range(e.y.ndim), n):
+            found = [dy.sum(axis=axes) for dy in e.dys]
+            if found[0].shape == e.x.shape and e.alike(np.stack(found), target):
+                yield axes
 
 
 def transposed(e):
