@@ -17,8 +17,9 @@ from . import (
     optimizers,
     probabilities,
 )
+from .design import Design
 from .detect import CHECKERS, detect
-from .mistake import Design, Mistake, name_of
+from .mistake import Mistake, name_of
 
 __all__ = [
     "CATALOGUE",

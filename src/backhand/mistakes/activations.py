@@ -5,7 +5,8 @@ import math
 import numpy as np
 
 from ..ops import gelu, leaky_relu, relu, sigmoid, silu, tanh
-from .mistake import Design, normal, wrong_backward, wrong_forward
+from .design import Design, normal
+from .mistake import wrong_backward, wrong_forward
 
 BOTH_SIDES = Design("inputs of both signs", normal((3, 4)))
 ONES = Design("dy of ones", normal((3, 4)), dy=np.ones_like)
@@ -104,7 +105,7 @@ def naive_exponential(x):
 
 @wrong_backward(
     tanh,
-    "wrong_formula",
+    "dropped_path",
     symptom="The gradient is zero where the unit is most alive and has the wrong sign "
     "everywhere else.",
     shown_by=BOTH_SIDES,
@@ -164,7 +165,7 @@ def mask_of_the_output(dy, cache):
 
 @wrong_backward(
     relu,
-    "wrong_operand",
+    "dropped_path",
     symptom="Only positive gradients pass, so no unit is ever told to go down.",
     shown_by=BOTH_SIDES,
     hidden_by=[ONES],
@@ -188,7 +189,7 @@ def dy_zeroed_in_place(dy, cache):
 
 @wrong_backward(
     leaky_relu,
-    "missing_mask",
+    "constant_factor",
     symptom="Negative units learn at full speed.",
     shown_by=BOTH_SIDES,
     hidden_by=[POSITIVE],
@@ -212,7 +213,7 @@ def leak_left_out(dy, cache):
 
 @wrong_backward(
     leaky_relu,
-    "wrong_operand",
+    "constant_factor",
     symptom="Right until somebody changes alpha.",
     shown_by=Design(
         "a slope of its own", normal((3, 4)), options={"alpha": 0.2}

@@ -7,7 +7,8 @@ import numpy as np
 from ..ops import attention, linear, multi_head_attention, rope, softmax, tiled_attention
 from ..ops.attention import transpose
 from ..ops.multi_head_attention import merge, split
-from .mistake import Design, normal, wrong_backward, wrong_forward
+from .design import Design, normal
+from .mistake import wrong_backward, wrong_forward
 
 T, D = 4, 3
 
@@ -231,7 +232,7 @@ def own_position_masked(q, k, v, causal=True):
 
 @wrong_forward(
     attention,
-    "missing_factor",
+    "constant_factor",
     symptom="Scores grow with the width of a head and saturate the softmax: queries "
     "and keys stop learning.",
     shown_by=CAUSAL,

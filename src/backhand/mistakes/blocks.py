@@ -5,7 +5,8 @@ import numpy as np
 from ..check import Op
 from ..ops import linear, residual, sigmoid, silu, swiglu, tanh
 from ..ops._arguments import rows
-from .mistake import Design, normal, wrong_backward
+from .design import Design, normal
+from .mistake import wrong_backward
 
 GATED = Design("three weights of their own", normal((4, 3), (3, 5), (3, 5), (5, 2)))
 NO_UP = Design(

@@ -3,7 +3,8 @@
 import numpy as np
 
 from ..check import Op
-from .mistake import Design, wrong_backward
+from .design import Design
+from .mistake import wrong_backward
 
 
 def line_squared_forward(x, slope=3.0, shift=1.0):

@@ -5,7 +5,8 @@ import numpy as np
 from ..check import Op
 from ..ops import embedding
 from ..ops._arguments import sum_leading
-from .mistake import Design, wrong_backward
+from .design import Design
+from .mistake import wrong_backward
 
 
 def lookups(tokens, vocabulary=6, width=3):
@@ -13,7 +14,7 @@ def lookups(tokens, vocabulary=6, width=3):
     return lambda rng: (np.array(tokens), rng.normal(size=(vocabulary, width)))
 
 
-REPEATS = Design("tokens that repeat", lookups([2, 0, 2, 5, 2, 0]))
+REPEATS = Design("tokens that repeat", lookups([2, 0, 2, 5, 2, 0, 1]))
 DISTINCT = Design("all tokens distinct", lookups([2, 0, 5, 1]))
 
 
@@ -92,6 +93,18 @@ def scattered_by_the_next_token(dy, cache):
     dtable = np.zeros_like(table)
     np.add.at(dtable, np.roll(tokens, -1, axis=-1), dy)  # targets for tokens
     return dtable
+
+
+@wrong_backward(
+    embedding,
+    "wrong_shape",
+    symptom="An error about shapes, unless the window is as long as the vocabulary: "
+    "the gradient of the rows that were read is not that of the table.",
+    shown_by=REPEATS,
+    hidden_by=[Design("every token once and in order", lookups([0, 1, 2, 3, 4, 5]))],
+)
+def rows_for_the_table(dy, cache):
+    return dy.copy()  # scatter them: np.add.at(dtable, tokens, dy)
 
 
 def with_positions_forward(tokens, table, positions):

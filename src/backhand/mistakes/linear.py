@@ -4,7 +4,8 @@ import numpy as np
 
 from ..ops import linear, unembedding
 from ..ops._arguments import rows, sum_leading
-from .mistake import Design, normal, wrong_backward
+from .design import Design, normal
+from .mistake import wrong_backward
 
 LAYER = Design("unequal widths", normal((4, 3), (3, 2), (2,)))
 ONE_POSITION = Design("one position", normal((1, 3), (3, 2), (2,)))
@@ -135,6 +136,39 @@ def output_for_input(dy, cache):
     x, w, _ = cache
     y = x @ w
     dw = rows(y).T @ rows(dy)  # x.T @ dy
+    return gradients(cache, dy @ w.T, dw, sum_leading(dy))
+
+
+@wrong_backward(
+    linear,
+    "wrong_operand",
+    symptom="An error about shapes, or none: with as many positions as units in and "
+    "out, xᵀ fits where wᵀ belongs.",
+    shown_by=Design("three of everything", normal((3, 3), (3, 3), (3,))),
+    hidden_by=[
+        Design(
+            "an input equal to the weight",
+            lambda rng: (w := rng.normal(size=(3, 3)), w, rng.normal(size=3)),
+        )
+    ],
+)
+def input_for_weight(dy, cache):
+    x, _, _ = cache
+    dx = dy @ rows(x).T  # dy @ w.T
+    return gradients(cache, dx, rows(x).T @ rows(dy), sum_leading(dy))
+
+
+@wrong_backward(
+    linear,
+    "silent_broadcast",
+    symptom="Every entry of the weight moves by the same amount: .T leaves a vector as "
+    "it is, so that an inner product stands where an outer one belongs.",
+    shown_by=Design("one vector, equal widths", normal(3, (3, 3), 3)),
+    hidden_by=[Design("a batch", normal((4, 3), (3, 3), 3))],
+)
+def transpose_of_a_vector(dy, cache):
+    x, w, _ = cache
+    dw = x.T @ dy  # np.outer(x, dy) where x is a vector
     return gradients(cache, dy @ w.T, dw, sum_leading(dy))
 
 

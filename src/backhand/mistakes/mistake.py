@@ -1,82 +1,28 @@
 """What a mistake is: wrong code, what it looks like, and what hides it from a test."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import wraps
 from types import ModuleType
 
 import numpy as np
 
 from ..check import Op, check_gradients
+from .design import Design
+
+# Kinds that look alike from outside: only the code tells them apart.
+UNTELLABLE = {
+    "wrong_operand",
+    "wrong_axis",
+    "wrong_formula",
+    "eps_placement",
+    "variance_n_vs_n1",
+}
 
 
-@dataclass(frozen=True, eq=False)
-class Design:
-    """What a test tests with. A mistake has one that shows it and some that hide it.
-
-    Parameters
-    ----------
-    name : str
-        What is special about it: "dy of ones".
-    build : callable
-        ``build(rng)`` returns the inputs, in the order of the op's forward.
-    dy : callable, optional
-        ``dy(y)`` returns the upstream gradient. Default: seeded normal numbers.
-    options : mapping
-        Options of the op's forward.
-    tolerance : float
-        Both tolerances of ``numpy.allclose``: how far two results may differ
-        before the test complains.
-    dtype : numpy dtype
-        What floating-point inputs are cast to.
-    looks_at : tuple of int, optional
-        Which of the results the test compares. Default: all of them.
-    """
-
-    name: str
-    build: Callable
-    dy: Callable | None = None
-    options: Mapping = field(default_factory=dict)
-    tolerance: float = 1e-8
-    dtype: type = np.float64
-    looks_at: tuple[int, ...] | None = None
-
-    def inputs(self):
-        """Fresh inputs, the same on every call."""
-        arrays = map(np.asarray, self.build(np.random.default_rng(0)))
-        return tuple(
-            array.astype(self.dtype) if array.dtype.kind == "f" else array
-            for array in arrays
-        )
-
-    def upstream(self, y):
-        """The upstream gradient for an output y, in y's dtype."""
-        y = np.asarray(y)
-        normal = np.random.default_rng(1).normal(size=y.shape)
-        dy = normal if self.dy is None else self.dy(y)
-        return np.asarray(dy, y.dtype)
-
-    def results(self, op):
-        """The gradients of an op under this test, and its output last."""
-        y, cache = op.forward(*self.inputs(), **self.options)
-        gradients = op.backward(self.upstream(y), cache)
-        return *(gradients if isinstance(gradients, tuple) else (gradients,)), y
-
-    def seen(self, results):
-        """Those of the results that this test compares."""
-        if self.looks_at is None:
-            return results
-        return tuple(results[index] for index in self.looks_at)
-
-
-def normal(*shapes):
-    """Return a `Design.build` of normal arrays, one for each shape."""
-    return lambda rng: tuple(rng.normal(size=shape) for shape in shapes)
-
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Mistake:
     """Wrong code as people write it, with what shows it and what hides it.
 
@@ -93,8 +39,11 @@ class Mistake:
         What it looks like from outside, in one sentence.
     shown_by : Design
         A test that catches it.
-    hidden_by : tuple of Design
+    hidden_by : sequence of Design
         Tests under which the wrong result cannot be told from the right one.
+    obscured : bool
+        Whether what the mistake does to a gradient is mixed with what is right, so
+        that the kind, though a black box can tell it, does not show in the numbers.
     """
 
     name: str
@@ -102,7 +51,13 @@ class Mistake:
     kind: str
     symptom: str
     shown_by: Design
-    hidden_by: tuple[Design, ...]
+    hidden_by: Sequence[Design]
+    obscured: bool = False
+
+    @property
+    def tellable(self):
+        """Whether the kind can be told from the numbers alone."""
+        return not self.obscured and self.kind not in UNTELLABLE
 
     @property
     def op_name(self):
@@ -143,7 +98,7 @@ class Mistake:
         return f"<Mistake {self.name} in {self.op_name}: {self.kind}>"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class WrongPass(Mistake):
     """A wrong backward or forward pass.
 
@@ -238,40 +193,20 @@ def _allclose(wrong, right, tolerance):
         return False
 
 
-def wrong_backward(op, kind, *, symptom, shown_by, hidden_by, right=None):
+def wrong_backward(op, kind, *, right=None, **what):
     """Decorate a wrong ``backward(dy, cache)``: its name becomes the mistake's."""
-    right = right or op
-
-    def declare(backward):
-        return WrongPass(
-            name=hyphenated(backward.__name__),
-            op=op,
-            kind=kind,
-            symptom=symptom,
-            right=right,
-            forward=right.forward,
-            backward=backward,
-            shown_by=shown_by,
-            hidden_by=tuple(hidden_by),
-        )
-
-    return declare
+    return _wrong_pass("backward", op, kind, right or op, what)
 
 
-def wrong_forward(op, kind, *, symptom, shown_by, hidden_by):
+def wrong_forward(op, kind, **what):
     """Decorate a wrong ``forward(*inputs)``: its name becomes the mistake's."""
+    return _wrong_pass("forward", op, kind, op, what)
 
-    def declare(forward):
-        return WrongPass(
-            name=hyphenated(forward.__name__),
-            op=op,
-            kind=kind,
-            symptom=symptom,
-            right=op,
-            forward=forward,
-            backward=op.backward,
-            shown_by=shown_by,
-            hidden_by=tuple(hidden_by),
-        )
+
+def _wrong_pass(side, op, kind, right, what):
+    def declare(function):
+        passes = {"forward": right.forward, "backward": right.backward, side: function}
+        name = hyphenated(function.__name__)
+        return WrongPass(name=name, op=op, kind=kind, right=right, **passes, **what)
 
     return declare

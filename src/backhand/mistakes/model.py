@@ -7,10 +7,11 @@ import numpy as np
 
 from .. import transformer
 from ..check import check_loss
-from .mistake import Design, Mistake, hyphenated, swapped
+from .design import Design
+from .mistake import Mistake, hyphenated, swapped
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class WrongModel(Mistake):
     """A wrong backward pass of the transformer. A design builds tokens and targets.
 
@@ -70,19 +71,12 @@ def results(backward, design):
     return tuple(gradients[name] for name in sorted(params))
 
 
-def wrong_model(kind, *, symptom, shown_by, hidden_by):
+def wrong_model(kind, **what):
     """Decorate a wrong ``backward(cache)`` of the transformer."""
 
     def declare(backward):
-        return WrongModel(
-            name=hyphenated(backward.__name__),
-            op=transformer,
-            kind=kind,
-            symptom=symptom,
-            shown_by=shown_by,
-            hidden_by=tuple(hidden_by),
-            backward=backward,
-        )
+        name = hyphenated(backward.__name__)
+        return WrongModel(name=name, op=transformer, kind=kind, backward=backward, **what)
 
     return declare
 

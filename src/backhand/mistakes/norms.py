@@ -6,7 +6,8 @@ import numpy as np
 
 from ..ops import layer_norm, rms_norm
 from ..ops._arguments import sum_leading
-from .mistake import Design, normal, wrong_backward, wrong_forward
+from .design import Design, normal
+from .mistake import wrong_backward, wrong_forward
 
 ROWS, WIDTH = 3, 6
 
@@ -210,14 +211,14 @@ def dgain_without_x_hat(dy, cache):
     "eps_placement",
     symptom="Rows that hardly vary, such as padding, get gradients far too long.",
     shown_by=SMALL_ROWS,
-    hidden_by=[ORDINARY],
+    hidden_by=[ORDINARY, replace(LAYER, name="a tiny eps", options=TINY_EPS)],
 )
 def eps_outside_the_root(dy, cache):
-    gain, x_hat, std = cache
-    variance = std**2 * np.mean(x_hat * x_hat, axis=-1, keepdims=True)
-    std_outside = np.sqrt(variance) + 1e-5  # forward has sqrt(variance + eps)
     dx, dgain, dbias = layer_norm.backward(dy, cache)
-    return dx * std / std_outside, dgain, dbias
+    variance = cache.std**2 * np.mean(cache.x_hat**2, axis=-1, keepdims=True)
+    eps = cache.std**2 - variance
+    std = np.sqrt(variance) + eps  # np.sqrt(variance + eps), as in forward
+    return dx * cache.std / std, dgain, dbias
 
 
 @wrong_forward(

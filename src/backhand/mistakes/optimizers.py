@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..optim import SGD, Adam, Momentum
-from .mistake import Design, Mistake, normal
+from .design import Design, normal
+from .mistake import Mistake
 
 
 def weighted_sums(gradients, beta):
@@ -41,7 +42,7 @@ LR = {"lr": 0.1}
 CLOSED_FORMS = {SGD: sgd_steps, Momentum: momentum_steps, Adam: adam_steps}
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class WrongStep(Mistake):
     """A wrong optimiser. A design builds each parameter's gradients: (steps, n).
 
@@ -82,7 +83,7 @@ def taken_steps(optimizer, gradients):
     return tuple(steps)
 
 
-def wrong_step(kind, *, symptom, shown_by, hidden_by):
+def wrong_step(kind, **what):
     """Decorate an optimiser with a wrong step: its base is the right one."""
 
     def declare(optimizer):
@@ -91,10 +92,8 @@ def wrong_step(kind, *, symptom, shown_by, hidden_by):
             name="-".join(words).lower(),
             op=optimizer.__base__,
             kind=kind,
-            symptom=symptom,
-            shown_by=shown_by,
-            hidden_by=tuple(hidden_by),
             optimizer=optimizer,
+            **what,
         )
 
     return declare

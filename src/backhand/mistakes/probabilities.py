@@ -7,7 +7,8 @@ import numpy as np
 from ..check import Op
 from ..ops import cross_entropy, softmax, unembedding
 from ..ops._arguments import Array, rows
-from .mistake import Design, normal, wrong_backward, wrong_forward
+from .design import Design, normal
+from .mistake import wrong_backward, wrong_forward
 
 SCORES = Design("a few rows of scores", normal((3, 5)))
 ONES = Design("dy of ones", normal((3, 5)), dy=np.ones_like)
@@ -83,6 +84,25 @@ def sum_minus_dy(dy, cache):
 def sum_over_the_batch_too(dy, cache):
     (p,) = cache
     return p * (dy - np.sum(p * dy))  # np.sum(..., axis=-1, keepdims=True)
+
+
+@wrong_backward(
+    softmax,
+    "wrong_shape",
+    symptom="An error about shapes, unless broadcasting swallows it: the whole Jacobian "
+    "is handed on where its product with dy belongs.",
+    shown_by=SCORES,
+    hidden_by=[
+        Design(
+            "saturated scores, as many rows as classes",
+            lambda rng: (20 * np.eye(5),),
+            tolerance=1e-7,
+        )
+    ],
+)
+def jacobian_for_its_product(dy, cache):
+    (p,) = cache
+    return p[..., :, None] * (np.eye(p.shape[-1]) - p[..., None, :])  # Jᵀ dy
 
 
 @wrong_forward(
@@ -229,6 +249,20 @@ def target_entry_only(dy, cache):
 def times_the_derivative_of_softmax(dy, cache):
     p = cache.p
     return dy * p_minus_y(cache) * p * (1 - p) / cache.divisor  # p - y has it already
+
+
+@wrong_backward(
+    cross_entropy,
+    "not_repeatable",
+    symptom="Right once; whoever reads the probabilities afterwards, or calls backward "
+    "again, finds p - y in their place.",
+    shown_by=POSITIONS,
+    hidden_by=[Design("a single call of backward", POSITIONS.build)],
+)
+def cached_p_overwritten(dy, cache):
+    p, targets, divisor = cache
+    p[np.arange(len(p)), targets] -= 1  # p.copy() first: the cache is not ours
+    return dy * p / divisor
 
 
 @wrong_backward(
