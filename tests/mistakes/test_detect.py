@@ -1,6 +1,7 @@
 """The table of who catches what is measured, and no checker accuses a right op."""
 
 from dataclasses import replace
+from functools import cache
 
 import pytest
 
@@ -8,22 +9,26 @@ from backhand import mistakes
 from backhand.mistakes.mistake import WrongPass
 from backhand.mistakes.optimizers import WrongStep
 
-MEASURED = {mistake: mistakes.detect(mistake) for mistake in mistakes.CATALOGUE}
+detect = cache(mistakes.detect)
 GRADIENT_CHECKERS = ("backhand", "float32, entry by entry", "dy of ones", "one direction")
 
 
 def caught_by(checker):
-    return {f"{m.op_name}:{m.name}" for m in MEASURED if MEASURED[m][checker]}
+    return {label(m) for m in mistakes.CATALOGUE if detect(m)[checker]}
 
 
 def missed_by(checker):
-    return {f"{m.op_name}:{m.name}" for m in MEASURED if MEASURED[m][checker] is False}
+    return {label(m) for m in mistakes.CATALOGUE if detect(m)[checker] is False}
 
 
-@pytest.mark.parametrize("mistake", mistakes.CATALOGUE, ids=repr)
+def label(mistake):
+    return f"{mistake.op_name}:{mistake.name}"
+
+
+@pytest.mark.parametrize("mistake", mistakes.CATALOGUE, ids=label)
 def test_every_checker_gives_an_answer_or_none(mistake):
-    assert tuple(MEASURED[mistake]) == mistakes.CHECKERS
-    assert {type(value) for value in MEASURED[mistake].values()} <= {bool, type(None)}
+    assert tuple(detect(mistake)) == mistakes.CHECKERS
+    assert {type(value) for value in detect(mistake).values()} <= {bool, type(None)}
 
 
 def test_backhand_misses_only_what_is_wrong_in_forward_alone():
@@ -57,7 +62,7 @@ IN_REACH = [
 ]
 
 
-@pytest.mark.parametrize("mistake", IN_REACH, ids=repr)
+@pytest.mark.parametrize("mistake", IN_REACH, ids=label)
 def test_no_checker_accuses_the_right_op(mistake):
     right = replace(
         mistake, forward=mistake.right.forward, backward=mistake.right.backward
@@ -67,7 +72,7 @@ def test_no_checker_accuses_the_right_op(mistake):
 
 
 def test_an_optimiser_is_compared_with_right_values_only():
-    for mistake, answers in MEASURED.items():
+    for mistake in mistakes.CATALOGUE:
         if isinstance(mistake, WrongStep):
-            assert answers["right values"]
-            assert all(answers[checker] is None for checker in GRADIENT_CHECKERS)
+            assert detect(mistake)["right values"]
+            assert all(detect(mistake)[name] is None for name in GRADIENT_CHECKERS)

@@ -38,7 +38,8 @@ def detect(mistake):
         check.
 
         backhand
-            `check_gradients`, for a model `check_loss`.
+            `check_gradients`, for a model `check_loss`: it disagrees, or says why it
+            cannot agree.
         float32, entry by entry
             Central differences in float32; may differ by 1e-3 and one per cent.
         dy of ones
@@ -58,7 +59,8 @@ def detect(mistake):
         caught["right values"] = mistake.is_caught()
     if isinstance(mistake, WrongStep):
         return caught
-    caught["backhand"] = mistake.check().verdict == "disagree"
+    report = mistake.check()
+    caught["backhand"] = report.verdict == "disagree" or bool(report.findings)
     trial = model_trial if isinstance(mistake, WrongModel) else pass_trial
     with np.errstate(all="ignore"):
         caught["float32, entry by entry"] = entry_by_entry(
