@@ -51,6 +51,11 @@ class Evidence:
         self.ids = {n: v for n, v in arrays.items() if v.dtype.kind in "iu"}
 
     @property
+    def gradient(self):
+        """What to call what backward returns for it."""
+        return f"d{self.name}" if self.name.isidentifier() else f"the gradient of {self.name}"
+
+    @property
     def y(self):
         return np.asarray(self.subject.y, dtype=np.float64)
 
@@ -198,14 +203,23 @@ def _largest(values):
     return np.max(np.abs(np.nan_to_num(values)), axis=axes, keepdims=True, initial=0.0)
 
 
-def where(mask):
-    """In words, which indices an array of bool holds at, if they line up."""
+def where(mask, among=True):
+    """In words, which indices an array of bool holds at, if they line up.
+
+    among : array of bool, optional
+        The entries that matter.
+    """
     for axis, length in enumerate(mask.shape):
         others = tuple(a for a in range(mask.ndim) if a != axis)
         hit = np.flatnonzero(mask.any(axis=others))
-        if 0 < len(hit) < length and np.take(mask, hit, axis).all():
+        if 0 < len(hit) < length and np.all(np.take(mask | ~(mask | among), hit, axis)):
             return f"{listed(hit)} of axis {axis}"
     return ""
+
+
+def number(value):
+    """Four digits, with their zeros: what is not 8.000 is not 8."""
+    return f"{value:#.4g}"
 
 
 def listed(numbers, one="index", more="indices"):

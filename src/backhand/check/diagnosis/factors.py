@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..report import Finding
-from .evidence import entries, where
+from .evidence import entries, number, where
 
 
 def use_of_dy(e):
@@ -16,13 +16,13 @@ def use_of_dy(e):
     if np.all(np.abs(more - once) <= close):
         yield Finding(
             "missing_factor", e.name,
-            f"dy makes no difference: {factor} · dy gives the same d{e.name}",
+            f"dy makes no difference: {factor} · dy gives the same {e.gradient}",
             "Multiply by dy, what arrives from above. It is 1 only at the very end.",
         )
     elif np.all(np.abs(more - factor**2 * once) <= factor**2 * close):
         yield Finding(
             "extra_factor", e.name,
-            f"dy is in it twice: {factor} · dy gives {factor**2:g} times d{e.name}",
+            f"dy is in it twice: {factor} · dy gives {factor**2:g} times {e.gradient}",
             "Multiply by dy once.",
         )
 
@@ -53,7 +53,7 @@ def _constant(e, scope):
         else f"in the {count} of {total} entries that are off"
         + (f" (at {place})" if place else "")
     )
-    times = "−numeric" if abs(c + 1) < 1e-4 else f"{c:.4g} × numeric"
+    times = "−numeric" if abs(c + 1) < 1e-4 else f"{number(c)} × numeric"
     explained = e.explain(c)
     evidence = f"analytic = {times} {scope_in_words}{explained and '; '}{explained}"
     if c < 0:

@@ -8,7 +8,7 @@ off their diagonals says more than one gradient can.
 import numpy as np
 
 from ..report import Finding
-from .evidence import entries, where
+from .evidence import number, where
 from .factors import factor_finding, fits, functions_of, varies
 
 
@@ -24,20 +24,20 @@ def lost_outputs(e):
         if not (odd.any() and np.all(right | odd)):
             continue
         hit = np.any(np.abs(numeric[odd]) > close, axis=0)
-        if not np.all(shared[hit]) or not np.any(right & there):
+        kept, missed = (right & there).reshape(e.y.shape), odd.reshape(e.y.shape)
+        just_one = factor == 0 and kept.sum() == 1 and missed.sum() > 1
+        if not kept.any() or not (np.all(shared[hit]) or just_one):
             continue
-        kept = (right & there).reshape(e.y.shape)
-        missed = odd.reshape(e.y.shape)
         if factor == 0:
-            place = where(kept) or f"{int(kept.sum())} of {kept.size} outputs"
+            place = where(kept, kept | missed) or f"{int(kept.sum())} of {kept.size} outputs"
             evidence = (
-                f"only dy at {place} reaches d{e.name}, and rightly so; the dy of the "
+                f"only dy at {place} reaches {e.gradient}, and rightly so; the dy of the "
                 f"other {int(missed.sum())} outputs has no effect"
             )
             advice = "Add them all: = where += belongs keeps the last, or the first."
         else:
-            place = where(missed) or f"{int(missed.sum())} of {missed.size} outputs"
-            evidence = f"dy at {place} is counted twice in d{e.name}, the rest once"
+            place = where(missed, kept | missed) or f"{int(missed.sum())} of {missed.size} outputs"
+            evidence = f"dy at {place} is counted twice in {e.gradient}, the rest once"
             advice = "Add each contribution once."
         yield Finding(kind, e.name, evidence, advice)
         return
@@ -55,7 +55,7 @@ def not_transposed(e):
     if np.all(np.abs(analytic - numeric.T) <= close):
         yield Finding(
             "transpose", e.name,
-            f"backward multiplies dy by the Jacobian dy/d{e.name}, in {m}² entries, "
+            f"backward multiplies dy by the Jacobian of y with respect to {e.name}, in {m}² entries, "
             "where its transpose belongs",
             "Send dy back the other way: a rotation is undone by the opposite one.",
         )
@@ -63,7 +63,7 @@ def not_transposed(e):
         yield Finding(
             "transpose", e.name,
             "off its diagonal, the matrix that backward multiplies by is minus the "
-            f"Jacobian dy/d{e.name} where it should be the transposed one",
+            f"Jacobian of y with respect to {e.name} where it should be the transposed one",
             "Undo the steps of forward in the opposite order: what was moved and then "
             "scaled is scaled first and then moved back.",
         )
@@ -96,7 +96,7 @@ def coupling(e):
     c = float(a @ n / (n @ n))
     if abs(c - 1) > 1e-4 and np.all(np.abs(analytic - c * numeric)[off] <= close):
         kind = "sign_flip" if abs(c + 1) < 1e-4 else "constant_factor"
-        times = "−numeric" if kind == "sign_flip" else f"{c:.4g} × numeric"
+        times = "−numeric" if kind == "sign_flip" else f"{number(c)} × numeric"
         explained = e.explain(c)
         yield Finding(
             kind, e.name,
@@ -146,7 +146,7 @@ def partly_constant(e):
     c = float(a @ n / (n @ n))
     if np.any(np.abs(a - c * n) > close):
         return
-    kind, times = "constant_factor", f"{c:.4g} × the right one"
+    kind, times = "constant_factor", f"{number(c)} × the right one"
     if abs(c) < 1e-4:
         kind, times = "dropped_path", "0"
     elif abs(c + 1) < 1e-4:
@@ -172,7 +172,7 @@ def passed_on(e):
         on_or_off = np.all((np.abs(slopes) <= close) | (np.abs(slopes - 1) <= close))
         yield Finding(
             "missing_mask" if on_or_off else "missing_factor", e.name,
-            f"each dy goes into d{e.name} with a factor of 1; the slopes are "
+            f"each dy goes into {e.gradient} with a factor of 1; the slopes are "
             f"{slopes.min():.4g} to {slopes.max():.4g}",
             "Multiply dy by the local derivative.",
         )

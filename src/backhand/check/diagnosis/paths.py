@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..report import Finding
-from .evidence import entries, listed, where
+from .evidence import entries, listed, number, where
 from .factors import functions_of, varies
 
 
@@ -79,7 +79,7 @@ def penalty(e):
         total = e.count(e.known)
         yield Finding(
             "constant_factor", e.name,
-            f"analytic − numeric = {c:.4g} · dy · {e.name} in {entries(total, total)}: "
+            f"analytic − numeric = {number(c)} · dy · {e.name} in {entries(total, total)}: "
             f"only a term proportional to {e.name} is off",
             f"Look at a penalty on {e.name}: the derivative of r · sum({e.name}²) is "
             f"2 r · {e.name}.",

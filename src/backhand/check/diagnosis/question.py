@@ -43,7 +43,7 @@ def kink(e, comparison):
 def noise(e, comparison):
     """Differences that drown in the round-off of forward."""
     blurred = comparison.undecided & ~comparison.kink & np.isfinite(e.numeric)
-    if not blurred.any():
+    if not blurred.any() or not np.isfinite(e.y).all():
         return
     size = np.nanmax(np.abs(np.stack([e.numeric, e.analytic])))
     error = np.nanmax(np.where(blurred, e.error, 0.0))

@@ -8,6 +8,7 @@ off by a multiple of the vector: ones, the output, the normalised input.
 import numpy as np
 
 from ..report import Finding
+from .evidence import number
 from .factors import DIVISORS, functions_of
 
 
@@ -67,7 +68,7 @@ def _name_it(e, axis, label, vector, coefficients):
         explained = e.explain(c)
         return Finding(
             "sign_flip" if abs(c + 1) < 1e-3 else "constant_factor", e.name,
-            f"{evidence}: that term is {c:.4g} × what it should be"
+            f"{evidence}: that term is {number(c)} × what it should be"
             f"{explained and '; '}{explained}",
             advice,
         )

@@ -5,6 +5,7 @@ from itertools import combinations
 import numpy as np
 
 from ..report import Finding
+from .evidence import entries
 
 
 def wrong_shape(e):
@@ -16,22 +17,22 @@ def wrong_shape(e):
         found.append(Finding(
             "missing_sum", e.name,
             f"summed over {_axes(axes)}, the array of shape {returned.shape} is the "
-            f"numeric gradient in all {x.size} entries",
+            f"numeric gradient in {entries(x.size, x.size)}",
             f"{e.name} takes part once for every index along {_axes(axes)}: its "
             "gradient is the sum over them.",
         ))
     elif _is_numeric(e, returned.T) and returned.ndim > 1:
         found.append(Finding(
             "transpose", e.name,
-            "the transpose of what backward returned is the numeric gradient in all "
-            f"{x.size} entries",
+            "the transpose of what backward returned is the numeric gradient in "
+            f"{entries(x.size, x.size)}",
             "Exchange the factors: (a @ b).T is b.T @ a.T.",
         ))
     found.append(Finding(
         "wrong_shape", e.name,
         f"backward returned shape {returned.shape}; {e.name} has shape {x.shape}"
         + _relation(e, returned),
-        f"Give d{e.name} the shape of {e.name}: one derivative for each entry.",
+        f"Give {e.gradient} the shape of {e.name}: one derivative for each entry.",
     ))
     try:
         result = np.broadcast_shapes(returned.shape, x.shape)
@@ -39,7 +40,7 @@ def wrong_shape(e):
         return found
     found.append(Finding(
         "silent_broadcast", e.name,
-        f"{e.name} - lr * d{e.name} raises nothing: NumPy broadcasts {x.shape} and "
+        f"{e.name} - lr * (what was returned) raises nothing: NumPy broadcasts {x.shape} and "
         f"{returned.shape} to {result}",
         "Compare shapes before values; np.allclose broadcasts, too.",
     ))
