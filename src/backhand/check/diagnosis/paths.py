@@ -57,6 +57,15 @@ def term(e):
                 ),
             )
             return
+    with np.errstate(all="ignore"):
+        factor = e.y / e.x
+    if varies(factor) and e.alike(e.analytic, dy * factor):
+        yield Finding(
+            "dropped_path", e.name,
+            f"analytic = dy · y / {e.name} in {entries(total, total)}",
+            f"y is {e.name} times a factor that depends on {e.name} too: a product has "
+            "a term for each of its factors.",
+        )
 
 
 def _terms(e):
