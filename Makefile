@@ -3,6 +3,12 @@
 VENV ?= .venv
 PORT ?= 8000
 
+# What runs the notebooks in the reader's browser: LITE=no leaves it out, LITE=yes fails
+# where it cannot be had. PYODIDE: a folder that has Pyodide's files, or their address.
+# REPOSITORY: owner/name at GitHub, for the buttons that open Binder and Colab.
+LITE ?= auto
+export LITE PYODIDE REPOSITORY
+
 # The first Python in pyproject.toml's range that can make an environment.
 PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3 python; do \
 	"$$python" -c "import sys, ensurepip; assert (3, 11) <= sys.version_info < (3, 14)" \
@@ -42,8 +48,10 @@ $(ASSETS): package.json package-lock.json .npmrc | $(ENV)
 
 book: $(ENV) $(ASSETS) ## execute the notebooks and build the site
 	$(BIN)/python tools/notebooks.py execute
+	$(BIN)/python tools/lite.py
 	$(BIN)/jupyter-book build --quiet --warningiserror --keep-going . >/dev/null
 	@echo "The book is in $(abspath $(SITE))/index.html; \`make serve\` serves it."
+	@cat _build/lite/left-out.txt 2>/dev/null || true
 
 serve: ## serve the site on this machine, port $(PORT)
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory $(SITE) $(PORT)

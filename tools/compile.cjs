@@ -30,18 +30,27 @@ for name in names:
             module.unlink()
 `;
 
+const LIST_FONTS = `
+import pathlib, shutil, matplotlib.font_manager
+package = pathlib.Path(matplotlib.__file__).parent
+shutil.copy(package / "fontlist.json", "/trees/matplotlib/matplotlib")
+`;
+
 async function main() {
   const python = await loadPyodide({
     indexURL: pyodide,
     lockFileURL: path.join(pyodide, "needed-lock.json"),
-    env: { PYTHONHASHSEED: "0", MPLCONFIGDIR: "/trees/matplotlib/matplotlib/fontcache" },
+    env: { PYTHONHASHSEED: "0" }, // the same bytecode every time
   });
   python.mountNodeFS("/trees", trees);
   python.runPython(COMPILE, { globals: python.toPy({ names }) });
   if (names.includes("matplotlib")) {
     await python.loadPackage("matplotlib", { messageCallback: () => {} });
-    python.runPython("import matplotlib.font_manager");
+    python.runPython(LIST_FONTS);
   }
 }
 
-main();
+main().catch((error) => {
+  console.error(error.message);
+  process.exitCode = 1;
+});

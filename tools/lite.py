@@ -26,10 +26,15 @@ from notebooks import fingerprint, notebooks
 BUILD = Path("_build/lite")
 SITE = BUILD / "site"
 LEFT_OUT = BUILD / "left-out.txt"  # why there is no SITE
+LEFT_OUT_TEXT = f"""
+NO RUN BUTTONS: what runs a notebook in the reader's browser could not be built.
+  {{}}
+It takes the files of Pyodide {pyodide.VERSION}. A folder that has them can be named:
+make book PYODIDE=folder. Or do without, and without this message: make book LITE=no.
+"""
 WHEEL = Path("_build/wheel")
 
 INTERPRETER = f"pyodide-{pyodide.VERSION}"
-FONT_CACHE = "/lib/python3.12/site-packages/matplotlib/fontcache"  # see compile.cjs
 
 
 def main():
@@ -47,7 +52,7 @@ def main():
         shutil.rmtree(SITE, ignore_errors=True)
         if choice == "yes":
             sys.exit(f"The notebooks cannot be made to run in the browser. {reason}")
-        LEFT_OUT.write_text(f"{reason}\n", encoding="utf-8")
+        LEFT_OUT.write_text(LEFT_OUT_TEXT.format(reason), encoding="utf-8")
 
 
 def backhand_wheel():
@@ -106,7 +111,7 @@ def blank(file):
 
 def place(source, target):
     target.parent.mkdir(parents=True, exist_ok=True)
-    os.link(source, target)
+    shutil.copy(source, target)
 
 
 def jupyterlite(contents, release):
@@ -155,7 +160,6 @@ def configuration(release):
                 "pyodideUrl": f"./{INTERPRETER}/pyodide.js",
                 "disablePyPIFallback": True,
                 "loadPyodideOptions": {
-                    "env": {"MPLCONFIGDIR": FONT_CACHE},
                     "lockFileURL": f"./wheels/{release}.json",
                     "packages": wheels.PRELOADED,
                 },
