@@ -68,14 +68,12 @@ class Adam:
         """Take one step, in place."""
         arrays = matched(params, grads, self.m, self.v)
         self.t += 1
-        m_correction = 1 - self.beta1**self.t
+        step = self.lr / (1 - self.beta1**self.t)
         v_correction = 1 - self.beta2**self.t
         for w, dw, m, v in arrays:
-            m *= self.beta1
-            m += (1 - self.beta1) * dw
-            v *= self.beta2
-            v += (1 - self.beta2) * dw * dw
-            w -= self.lr * (m / m_correction) / (np.sqrt(v / v_correction) + self.eps)
+            m += (1 - self.beta1) * (dw - m)
+            v += (1 - self.beta2) * (dw * dw - v)
+            w -= step * m / (np.sqrt(v / v_correction) + self.eps)
 
 
 def decay(name, value):
@@ -85,7 +83,7 @@ def decay(name, value):
 def matched(params, grads, *states):
     """Return (w, dw, *state) for each name, once all of them are known to match.
 
-    A state that is still empty is filled with zeros.
+    A state that is still empty is then filled with zeros.
     """
     for name, w in params.items():
         if not isinstance(w, np.ndarray):

@@ -6,6 +6,7 @@ through them and backward walks back.
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -133,13 +134,14 @@ def mlp(name, config):
     return Layer(name, gelu_mlp, weights, {})
 
 
+@lru_cache(maxsize=16)
 def sublayers(config):
     """Return the pair (norm, f) of every sublayer x + f(norm(x)), first to last."""
-    return [
+    return tuple(
         (norm(f"{name}_norm", config), f(name, config))
         for i in range(config.layers)
         for name, f in ((f"blocks.{i}.attention", attention), (f"blocks.{i}.mlp", mlp))
-    ]
+    )
 
 
 def final_norm(config):

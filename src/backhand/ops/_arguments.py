@@ -60,8 +60,10 @@ def as_array(name, value):
 
 
 def fits(shape, pattern):
+    if shape == pattern:
+        return True
     return len(shape) == len(pattern) and all(
-        wanted is None or length == wanted for length, wanted in zip(shape, pattern)
+        wanted in (None, length) for length, wanted in zip(shape, pattern)
     )
 
 

@@ -54,12 +54,13 @@ def forward(logits, targets, reduction="mean"):
     one_of("reduction", reduction, ("mean", "sum"))
     divisor = targets.size if reduction == "mean" else 1
 
-    z = logits - logits.max(axis=-1, keepdims=True)
+    z = rows(logits - logits.max(axis=-1, keepdims=True))
+    z_target = z[np.arange(targets.size), targets.ravel()]
     e = np.exp(z)
-    total = e.sum(axis=-1, keepdims=True)
-    z_target = np.take_along_axis(z, targets[..., None], axis=-1)
+    total = e.sum(axis=-1)
     loss = np.sum(np.log(total) - z_target) / divisor
-    return loss, Cache(e / total, targets, divisor)
+    p = (e / total[:, None]).reshape(logits.shape)
+    return loss, Cache(p, targets, divisor)
 
 
 def backward(dy, cache):

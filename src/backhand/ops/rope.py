@@ -1,5 +1,6 @@
 """RoPE: each pair of features at position t turns by t θ_i.   (9.10); chapters/rope"""
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -46,9 +47,7 @@ def forward(x, base=10000.0, layout="interleaved"):
         raise ValueError(f"x has shape {x.shape}; it needs an even last axis")
     base = positive("base", base)
     one_of("layout", layout, ("interleaved", "half"))
-    theta = base ** (-np.arange(0, d, 2) / d)
-    turn = np.exp(1j * np.outer(np.arange(T), theta))
-    turn = turn.astype(complex_dtype(x))
+    turn = turns(T, d, base, complex_dtype(x))
     return from_pairs(to_pairs(x, layout) * turn, layout), Cache(turn, x.shape, layout)
 
 
@@ -57,6 +56,14 @@ def backward(dy, cache):
     turn, shape, layout = cache
     dy = float_array("dy", dy, like=turn.real, shape=shape)
     return from_pairs(to_pairs(dy, layout) * turn.conj(), layout)
+
+
+@lru_cache(maxsize=16)  # the same for the queries and keys of every layer and step
+def turns(T, d, base, dtype):
+    theta = base ** (-np.arange(0, d, 2) / d)
+    turn = np.exp(1j * np.outer(np.arange(T), theta)).astype(dtype)
+    turn.flags.writeable = False
+    return turn
 
 
 def complex_dtype(x):
