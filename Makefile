@@ -15,6 +15,7 @@ PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3 python;
 	2>/dev/null && echo "$$python" && break; done)
 
 BIN := $(VENV)/bin
+PIP = $(BIN)/python -m pip -qq --disable-pip-version-check
 ENV := $(VENV)/.installed
 ASSETS := node_modules/.package-lock.json
 SITE := _build/html
@@ -27,21 +28,23 @@ help: ## this list
 
 env: $(ENV) ## the Python environment, in .venv
 
+# jsonschema loads rfc3987-syntax where it finds it: two seconds at each start of
+# Jupyter Book, the tests and JupyterLab, for a check that none of them makes.
 $(ENV): requirements.txt pyproject.toml
 	$(if $(PYTHON),,$(error Python 3.11, 3.12 or 3.13 with venv is needed; \
 		where is it? make PYTHON=/path/to/python (Debian: apt install python3-venv)))
 	$(PYTHON) -m venv $(VENV)
 	@echo "Installing requirements.txt into $(VENV): a minute or two."
-	@$(BIN)/pip install -qq --disable-pip-version-check -r requirements.txt
-	@$(BIN)/pip install -qq --disable-pip-version-check \
-		--no-deps --no-build-isolation --editable .
+	@$(PIP) install --no-deps --no-compile --requirement requirements.txt
+	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@$(PIP) uninstall --yes rfc3987-syntax
 	@touch $@
 
 assets: $(ASSETS) ## what the site's pages load, from npm
 
 # Node from a wheel where the machine has none.
 $(ASSETS): package.json package-lock.json .npmrc | $(ENV)
-	@command -v npm >/dev/null || $(BIN)/pip install -qq \
+	@command -v npm >/dev/null || $(PIP) install \
 		--no-build-isolation --editable ".[node]"
 	PATH="$$PATH:$(abspath $(BIN))" npm ci --silent
 	@touch $@
@@ -71,7 +74,7 @@ notebooks: $(ENV) ## execute the notebooks and save what is committed of them
 
 # uv resolves for every platform and Python version at once.
 lock: $(ENV) ## requirements.txt anew from pyproject.toml
-	$(BIN)/pip install -qq --upgrade uv
+	$(PIP) install --upgrade uv
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 \
 		--fork-strategy fewest --extra test --no-emit-package backhand \
 		--no-header --generate-hashes --upgrade pyproject.toml --output-file requirements.txt
