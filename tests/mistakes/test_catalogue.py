@@ -1,6 +1,7 @@
 """The catalogue keeps its word: each mistake is caught, and hidden where it says."""
 
 import pkgutil
+from functools import cache
 
 import numpy as np
 import pytest
@@ -32,6 +33,15 @@ def label(value):
 each = pytest.mark.parametrize
 
 
+@cache
+def report_on(mistake):
+    return mistake.check()
+
+
+def found(mistake):
+    return {finding.kind for finding in report_on(mistake).findings}
+
+
 def test_the_catalogue_has_at_least_sixty_mistakes():
     assert len(mistakes.CATALOGUE) >= 60
 
@@ -48,7 +58,24 @@ def test_every_op_has_mistakes(op):
 
 @each("mistake", BACKWARD + BY_TYPE[WrongModel], ids=label)
 def test_a_gradient_check_catches_every_wrong_backward_pass(mistake):
-    assert mistake.check().verdict == "disagree"
+    assert report_on(mistake).verdict == "disagree"
+
+
+CHECKED = BY_TYPE[WrongPass] + BY_TYPE[WrongModel]
+
+
+@each("mistake", [m for m in CHECKED if m.tellable], ids=label)
+def test_a_kind_that_can_be_told_is_named(mistake):
+    assert mistake.kind in found(mistake)
+
+
+@each("mistake", [m for m in CHECKED if m.obscured], ids=label)
+def test_an_obscured_kind_is_one_that_is_not_named(mistake):
+    assert mistake.kind not in found(mistake)
+
+
+def test_most_kinds_can_be_told():
+    assert sum(m.tellable for m in CHECKED) > 0.6 * len(CHECKED)
 
 
 @each("mistake", FORWARD, ids=label)

@@ -280,6 +280,7 @@ def second_term_dropped(dy, cache):
     symptom="Off by at most 0.04, where the slope bends; the tails are right.",
     shown_by=BOTH_SIDES,
     hidden_by=[SATURATED],
+    obscured=True,
 )
 def inner_derivative_left_out(dy, cache):
     x, t = cache
@@ -295,6 +296,7 @@ def inner_derivative_left_out(dy, cache):
         SATURATED,
         Design("a tolerance of two decimals", normal((3, 4)), tolerance=5e-2),
     ],
+    obscured=True,
 )
 def cube_without_its_three(dy, cache):
     x, t = cache

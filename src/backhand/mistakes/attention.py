@@ -91,6 +91,7 @@ def mask_missing(dy, cache):
     "sum that every other score's gradient holds.",
     shown_by=CAUSAL,
     hidden_by=[UNMASKED, ONE_POSITION],
+    obscured=True,
 )
 def zeroed_too_late(dy, cache):
     q, k, v, p = cache
@@ -109,6 +110,7 @@ def zeroed_too_late(dy, cache):
     hidden_by=[
         Design("dy at right angles to the output", CAUSAL.build, dy=across_the_output)
     ],
+    obscured=True,
 )
 def coupling_of_the_softmax_left_out(dy, cache):
     q, k, v, p = cache
@@ -122,6 +124,7 @@ def coupling_of_the_softmax_left_out(dy, cache):
     symptom="Keys learn from the queries they were looked at by, mirrored in time.",
     shown_by=CAUSAL,
     hidden_by=[ONE_POSITION, EQUAL_VALUES],
+    obscured=True,
 )
 def ds_not_transposed_for_keys(dy, cache):
     q, k, v, p = cache
@@ -183,6 +186,7 @@ def last_query_overwrites(dy, cache):
     "which is its target.",
     shown_by=CAUSAL,
     hidden_by=[UNMASKED, ONE_POSITION],
+    obscured=True,
 )
 def mask_one_too_far(q, k, v, causal=True):
     p = attention.weights(q, k, first=1 if causal else None)  # first=0
@@ -210,6 +214,7 @@ def masked_with_zero(q, k, v, causal=True):
     symptom="Early positions whisper: their weights no longer sum to one.",
     shown_by=CAUSAL,
     hidden_by=[UNMASKED, ONE_POSITION],
+    obscured=True,
 )
 def masked_after_the_softmax(q, k, v, causal=True):
     p = attention.weights(q, k, first=None)
@@ -366,6 +371,7 @@ ROTATED = Design(
             looks_at=(1, 2, 3, 4),
         ),
     ],
+    obscured=True,
 )
 def last_path_overwrites(dy, cache):
     dcontext, dw_o = linear.backward(dy, cache.o)

@@ -67,6 +67,7 @@ def gate_path_dropped(dy, cache):
     "hears of one path only.",
     shown_by=GATED,
     hidden_by=[NO_UP],
+    obscured=True,
 )
 def up_path_overwrites_dx(dy, cache):
     gate, up, silu_cache, s, u, down = cache
@@ -82,6 +83,7 @@ def up_path_overwrites_dx(dy, cache):
     symptom="Negative gates, where SiLU falls, are pushed the wrong way.",
     shown_by=GATED,
     hidden_by=[NO_GATE, OPEN_GATE],
+    obscured=True,
 )
 def silu_slope_at_its_output(dy, cache):
     gate, up, _, s, u, down = cache
@@ -98,6 +100,7 @@ def silu_slope_at_its_output(dy, cache):
     symptom="Closed gates learn as fast as open ones.",
     shown_by=GATED,
     hidden_by=[NO_UP, OPEN_GATE],
+    obscured=True,
 )
 def silu_slope_left_out(dy, cache):
     gate, up, _, s, u, down = cache
@@ -179,6 +182,7 @@ SHALLOW = Design("depth one and a look at the weight only", depth(1), looks_at=(
     "layer, as if there were no skip.",
     shown_by=DEEP,
     hidden_by=[SHALLOW],
+    obscured=True,
 )
 def replaced_rather_than_added(dy, caches):
     dx, dweights = dy, []
@@ -195,6 +199,7 @@ def replaced_rather_than_added(dy, caches):
     symptom="The gradient doubles with every layer on its way down.",
     shown_by=DEEP,
     hidden_by=[SHALLOW],
+    obscured=True,
 )
 def skip_added_twice(dy, caches):
     dx, dweights = dy.copy(), []

@@ -38,6 +38,7 @@ POINTS = Design("(3x + 1)² at several points", some_points)
     hidden_by=[
         Design("g(x) = x", some_points, options={"slope": 1.0, "shift": 0.0}),
     ],
+    obscured=True,
 )
 def outer_rate_at_x(dy, cache):
     x, slope, _ = cache
@@ -64,6 +65,7 @@ def inner_rate_forgotten(dy, cache):
     symptom="The exponent was brought down and left standing too.",
     shown_by=POINTS,
     hidden_by=[Design("x = 0, where g is 1", lambda rng: (np.zeros(1),))],
+    obscured=True,
 )
 def exponent_not_lowered(dy, cache):
     x, slope, shift = cache
@@ -148,6 +150,7 @@ def everything_moved_at_once(dy, cache):
     "values agree in all but their last digits.",
     shown_by=VARIABLES,
     hidden_by=[ROUGH],
+    obscured=True,
 )
 def step_below_round_off(dy, cache):
     x, coupling = cache

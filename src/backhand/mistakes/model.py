@@ -108,6 +108,7 @@ def uses_apart(cache):
     symptom="The table learns as a readout and not as an input.",
     shown_by=TIED,
     hidden_by=[UNTIED],
+    obscured=True,
 )
 def table_as_readout_only(cache):
     grads = uses_apart(cache)
@@ -122,6 +123,7 @@ def table_as_readout_only(cache):
     "are absent from the window never learn that they are.",
     shown_by=TIED,
     hidden_by=[UNTIED],
+    obscured=True,
 )
 def table_as_input_only(cache):
     grads = uses_apart(cache)
@@ -136,6 +138,7 @@ def table_as_input_only(cache):
     "others.",
     shown_by=TIED,
     hidden_by=[UNTIED],
+    obscured=True,
 )
 def input_counted_twice(cache):
     grads = transformer.backward(cache)

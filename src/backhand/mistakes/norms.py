@@ -196,7 +196,7 @@ def gain_and_bias_keep_the_batch(dy, cache):
 
 @wrong_backward(
     layer_norm,
-    "wrong_operand",
+    "missing_factor",
     symptom="The gain learns what the bias should.",
     shown_by=LAYER,
     hidden_by=[Design("a look at dx only", LAYER.build, looks_at=(0,))],
@@ -242,6 +242,7 @@ def variance_by_n_minus_one(x, gain, bias, eps=1e-5):
     "large against its spread.",
     shown_by=replace(FAR_FROM_ZERO, dtype=np.float32, tolerance=1e-3),
     hidden_by=[replace(FAR_FROM_ZERO, name="float64", tolerance=1e-6), LAYER],
+    obscured=True,
 )
 def variance_by_difference(x, gain, bias, eps=1e-5):
     mean = x.mean(axis=-1, keepdims=True)

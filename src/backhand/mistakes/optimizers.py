@@ -212,8 +212,8 @@ def moments(adam, name, dw):
     hidden_by=[
         Design(
             "a look at the last of many steps",
-            lambda rng: (np.tile(rng.normal(size=3), (2000, 1)),),
-            options={"beta2": 0.99},
+            lambda rng: (np.tile(rng.normal(size=3), (1000, 1)),),
+            options={"beta2": 0.98},
             looks_at=(-1,),
         ),
     ],

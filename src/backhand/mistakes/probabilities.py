@@ -204,6 +204,7 @@ def divided_by_all_entries(dy, cache):
     hidden_by=[
         Design("logits of zero", lambda rng: (np.zeros((4, 5)), np.arange(4))),
     ],
+    obscured=True,
 )
 def softmax_applied_twice(dy, cache):
     p, _ = softmax.forward(cache.p)  # cache.p is a softmax already
@@ -261,7 +262,8 @@ def times_the_derivative_of_softmax(dy, cache):
 )
 def cached_p_overwritten(dy, cache):
     p, targets, divisor = cache
-    p[np.arange(len(p)), targets] -= 1  # p.copy() first: the cache is not ours
+    # p.copy() first: rows(p) is a view, and the cache is not ours to change.
+    rows(p)[np.arange(targets.size), targets.ravel()] -= 1
     return dy * p / divisor
 
 
