@@ -30,6 +30,7 @@ GROUPS = (
     ),
     (jacobian.lost_outputs, jacobian.output_factor),
     (jacobian.not_transposed, jacobian.coupling),
+    (paths.gate,),  # where no coupling explains it
     (factors.partly_constant, jacobian.passed_on),
     (jacobian.partly_constant,),
     (jacobian.triangle, jacobian.across),

@@ -57,9 +57,16 @@ def term(e):
                 ),
             )
             return
+
+
+def gate(e):
+    """A product of the input and a factor that was taken for a constant."""
+    if e.y.shape != e.x.shape or e.x.size < 2:
+        return
     with np.errstate(all="ignore"):
         factor = e.y / e.x
-    if varies(factor) and e.alike(e.analytic, dy * factor):
+    if varies(factor) and e.alike(e.analytic, np.stack(e.dys) * factor):
+        total = e.count(e.known)
         yield Finding(
             "dropped_path", e.name,
             f"analytic = dy · y / {e.name} in {entries(total, total)}",
