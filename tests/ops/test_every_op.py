@@ -292,11 +292,15 @@ OPS = {
 }
 
 
-def every_op(test):
-    """Run test(name, data, dtype) for every operation in both dtypes."""
-    test = settings(max_examples=30)(given(data=st.data())(test))
-    test = pytest.mark.parametrize("dtype", DTYPES, ids=lambda d: d.__name__)(test)
-    return pytest.mark.parametrize("name", OPS)(test)
+def every_op(examples):
+    """Run test(name, data, dtype) for every operation, in dtypes taken in turn."""
+
+    def decorate(test):
+        test = given(data=st.data(), dtype=st.sampled_from(DTYPES))(test)
+        test = settings(max_examples=examples)(test)
+        return pytest.mark.parametrize("name", OPS)(test)
+
+    return decorate
 
 
 def is_float(x):
@@ -334,7 +338,7 @@ def test_the_table_has_every_op():
     assert set(OPS) == set(ops.__all__)
 
 
-@every_op
+@every_op(examples=60)
 def test_output_and_gradients_agree_with_autograd(name, data, dtype):
     op, inputs, options, y, cache, dy = draw_call(name, data, dtype)
     gradients = as_tuple(op.backward(dy, cache))
@@ -349,7 +353,7 @@ def test_output_and_gradients_agree_with_autograd(name, data, dtype):
         assert_close(ours, theirs, TOLERANCE[dtype])
 
 
-@every_op
+@every_op(examples=15)
 def test_each_gradient_has_the_shape_and_dtype_of_its_input(name, data, dtype):
     op, inputs, _, y, cache, dy = draw_call(name, data, dtype)
     gradients = as_tuple(op.backward(dy, cache))
@@ -359,7 +363,7 @@ def test_each_gradient_has_the_shape_and_dtype_of_its_input(name, data, dtype):
     assert [g.dtype for g in gradients] == [x.dtype for x in floats]
 
 
-@every_op
+@every_op(examples=15)
 def test_nothing_returned_shares_memory_with_anything_else(name, data, dtype):
     op, inputs, _, y, cache, dy = draw_call(name, data, dtype)
     returned = [y, *as_tuple(op.backward(dy, cache))]
@@ -369,7 +373,7 @@ def test_nothing_returned_shares_memory_with_anything_else(name, data, dtype):
             assert not np.shares_memory(array, other)
 
 
-@every_op
+@every_op(examples=15)
 def test_a_second_call_gives_the_same_and_no_argument_changes(name, data, dtype):
     op, inputs, options, y, cache, dy = draw_call(name, data, dtype)
     before = [np.copy(a) for a in (*inputs, dy)]
@@ -383,7 +387,7 @@ def test_a_second_call_gives_the_same_and_no_argument_changes(name, data, dtype)
         np.testing.assert_array_equal(a, b)
 
 
-@every_op
+@every_op(examples=15)
 def test_backward_is_linear_in_dy(name, data, dtype):
     op, _, _, y, cache, dy = draw_call(name, data, dtype)
     other = data.draw(float_arrays(y.shape, dtype)) if y.shape else dtype(0.6)
@@ -393,7 +397,7 @@ def test_backward_is_linear_in_dy(name, data, dtype):
         assert_close(g, 3 * a - b, TOLERANCE[dtype])
 
 
-@every_op
+@every_op(examples=15)
 def test_a_dy_of_the_wrong_shape_or_dtype_is_refused_by_name(name, data, dtype):
     op, _, _, y, cache, dy = draw_call(name, data, dtype)
     with pytest.raises(ValueError, match="dy has shape"):
@@ -403,7 +407,7 @@ def test_a_dy_of_the_wrong_shape_or_dtype_is_refused_by_name(name, data, dtype):
             op.backward(np.ones(y.shape, wrong), cache)
 
 
-@every_op
+@every_op(examples=15)
 def test_a_float_input_of_another_dtype_is_refused_by_name(name, data, dtype):
     """float16 and integers always, and float64 among float32."""
     op = getattr(ops, name)
@@ -417,7 +421,7 @@ def test_a_float_input_of_another_dtype_is_refused_by_name(name, data, dtype):
                 op.forward(*bad, **options)
 
 
-@every_op
+@every_op(examples=15)
 def test_an_empty_axis_is_refused_by_name(name, data, dtype):
     op = getattr(ops, name)
     inputs, options = data.draw(OPS[name].inputs(dtype))
