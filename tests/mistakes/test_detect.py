@@ -10,7 +10,7 @@ from backhand.mistakes.mistake import WrongPass
 from backhand.mistakes.optimizers import WrongStep
 
 detect = cache(mistakes.detect)
-GRADIENT_CHECKERS = ("backhand", "float32, entry by entry", "dy of ones", "one direction")
+GRADIENT_CHECKERS = mistakes.CHECKERS[:4]
 
 
 def caught_by(checker):

@@ -32,8 +32,8 @@ FAR_RIGHT = Design("large positive inputs", spread(30, 50))
 @wrong_forward(
     sigmoid,
     "wrong_point",
-    symptom="Units far from zero are thrown about instead of left alone: x(1 - x) grows "
-    "where σ(1 - σ) dies.",
+    symptom="Units far from zero are thrown about instead of left alone: x(1 - x) "
+    "grows where σ(1 - σ) dies.",
     shown_by=BOTH_SIDES,
     hidden_by=[NO_UPSTREAM],
 )
@@ -215,9 +215,7 @@ def leak_left_out(dy, cache):
     leaky_relu,
     "constant_factor",
     symptom="Right until somebody changes alpha.",
-    shown_by=Design(
-        "a slope of its own", normal((3, 4)), options={"alpha": 0.2}
-    ),
+    shown_by=Design("a slope of its own", normal((3, 4)), options={"alpha": 0.2}),
     hidden_by=[BOTH_SIDES],
 )
 def default_slope_written_in(dy, cache):

@@ -4,7 +4,14 @@ import math
 
 import numpy as np
 
-from ..ops import attention, linear, multi_head_attention, rope, softmax, tiled_attention
+from ..ops import (
+    attention,
+    linear,
+    multi_head_attention,
+    rope,
+    softmax,
+    tiled_attention,
+)
 from ..ops.attention import transpose
 from ..ops.multi_head_attention import merge, split
 from .design import Design, normal
@@ -175,7 +182,9 @@ def last_query_overwrites(dy, cache):
     for t in range(q.shape[-2]):
         row = slice(t, t + 1)
         one = attention.Cache(q[..., row, :], k, v, p[..., row, :])
-        dq[..., row, :], dk, dv = attention.backward(dy[..., row, :], one)  # dk += dv +=
+        dq[..., row, :], dk, dv = attention.backward(
+            dy[..., row, :], one
+        )  # dk += dv +=
     return dq, dk, dv
 
 

@@ -4,7 +4,6 @@ import numpy as np
 
 from ..check import Op
 from ..ops import linear, residual, sigmoid, silu, swiglu, tanh
-from ..ops._arguments import rows
 from .design import Design, normal
 from .mistake import wrong_backward
 

@@ -130,7 +130,9 @@ def entry_not_restored(dy, cache):
     right=CUBES_AND_PRODUCT,
     symptom="Every entry holds the same number, the sum of all partial derivatives.",
     shown_by=VARIABLES,
-    hidden_by=[Design("one variable", lambda rng: (rng.normal(size=1),), tolerance=1e-6)],
+    hidden_by=[
+        Design("one variable", lambda rng: (rng.normal(size=1),), tolerance=1e-6)
+    ],
 )
 def everything_moved_at_once(dy, cache):
     x, coupling = cache

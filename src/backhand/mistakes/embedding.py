@@ -52,8 +52,8 @@ def added_by_fancy_index(dy, cache):
 @wrong_backward(
     embedding,
     "constant_factor",
-    symptom="Rows learn the slower the longer the window, as the loss has averaged over "
-    "it already.",
+    symptom="Rows learn the slower the longer the window, as the loss has averaged "
+    "over it already.",
     shown_by=REPEATS,
     hidden_by=[Design("one token", lookups([2]))],
 )
@@ -132,9 +132,7 @@ def tokens_and_positions(rng):
     "never.",
     shown_by=Design("tokens and positions", tokens_and_positions),
     hidden_by=[
-        Design(
-            "a look at the token table only", tokens_and_positions, looks_at=(0,)
-        )
+        Design("a look at the token table only", tokens_and_positions, looks_at=(0,))
     ],
 )
 def position_table_forgotten(dy, cache):

@@ -214,7 +214,9 @@ def last_position_overwrites(dy, cache):
     "frequencies.",
     shown_by=READOUT,
     hidden_by=[
-        Design("a table of zeros", lambda rng: (rng.normal(size=(4, 3)), np.zeros((5, 3))))
+        Design(
+            "a table of zeros", lambda rng: (rng.normal(size=(4, 3)), np.zeros((5, 3)))
+        )
     ],
 )
 def nothing_passed_on(dy, cache):

@@ -76,7 +76,9 @@ def wrong_model(kind, **what):
 
     def declare(backward):
         name = hyphenated(backward.__name__)
-        return WrongModel(name=name, op=transformer, kind=kind, backward=backward, **what)
+        return WrongModel(
+            name=name, op=transformer, kind=kind, backward=backward, **what
+        )
 
     return declare
 

@@ -1,4 +1,4 @@
-"""Mistakes in LayerNorm and RMSNorm: the statistic couples a row, the gain scales it."""
+"""Mistakes in LayerNorm and RMSNorm: a statistic couples a row, a gain scales it."""
 
 from dataclasses import replace
 
@@ -87,8 +87,8 @@ ORDINARY = Design(
 @wrong_backward(
     layer_norm,
     "dropped_coupling",
-    symptom="Roughly the right direction, so the loss still falls; the entries of dx no "
-    "longer sum to zero.",
+    symptom="Roughly the right direction, so the loss still falls; the entries of dx "
+    "no longer sum to zero.",
     shown_by=LAYER,
     hidden_by=[
         Design(

@@ -89,8 +89,8 @@ def sum_over_the_batch_too(dy, cache):
 @wrong_backward(
     softmax,
     "wrong_shape",
-    symptom="An error about shapes, unless broadcasting swallows it: the whole Jacobian "
-    "is handed on where its product with dy belongs.",
+    symptom="An error about shapes, unless broadcasting swallows it: the whole "
+    "Jacobian is handed on where its product with dy belongs.",
     shown_by=SCORES,
     hidden_by=[
         Design(
