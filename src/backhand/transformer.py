@@ -110,21 +110,21 @@ class gelu_mlp:
         return dx, dw_in, db_in, dw_out, db_out
 
 
-def norm(name, config):
+def norm_layer(name, config):
     n = (config.width,)
     if config.norm == "rms":
         return Layer(name, rms_norm, {"gain": n}, {})
     return Layer(name, layer_norm, {"gain": n, "bias": n}, {})
 
 
-def attention(name, config):
+def attention_layer(name, config):
     square = (config.width, config.width)
     weights = {"w_q": square, "w_k": square, "w_v": square, "w_o": square}
     options = {"heads": config.heads, "rope": config.positions == "rope"}
     return Layer(name, multi_head_attention, weights, options)
 
 
-def mlp(name, config):
+def mlp_layer(name, config):
     n, hidden = config.width, config.hidden
     if config.mlp == "swiglu":
         weights = {"w_gate": (n, hidden), "w_up": (n, hidden), "w_down": (hidden, n)}
@@ -137,15 +137,16 @@ def mlp(name, config):
 @lru_cache(maxsize=16)
 def sublayers(config):
     """Return the pair (norm, f) of every sublayer x + f(norm(x)), first to last."""
-    return tuple(
-        (norm(f"{name}_norm", config), f(name, config))
-        for i in range(config.layers)
-        for name, f in ((f"blocks.{i}.attention", attention), (f"blocks.{i}.mlp", mlp))
-    )
+    pairs = []
+    for i in range(config.layers):
+        for name, layer in ("attention", attention_layer), ("mlp", mlp_layer):
+            f = layer(f"blocks.{i}.{name}", config)
+            pairs.append((norm_layer(f"{f.name}_norm", config), f))
+    return tuple(pairs)
 
 
 def final_norm(config):
-    return norm("final_norm", config)
+    return norm_layer("final_norm", config)
 
 
 def readout(config):
@@ -231,8 +232,8 @@ def forward(params, tokens, targets, config):
 def logits(params, tokens, config):
     """Return the logits of the next token at every position, (..., T, vocab).
 
-    Parameters, errors and cache are those of forward; there is no loss in the cache,
-    so it is of no use to backward.
+    For sampling: everything is as in forward, but for the loss, which the cache then
+    lacks, so that there is nothing for backward to start from.
     """
     check(params, config)
     x, embedding_cache = embedding.forward(tokens, params["embedding"])
@@ -299,5 +300,6 @@ def check(params, config):
     unmatched = sorted(params.keys() ^ needed.keys())
     if unmatched:
         raise ValueError(f"params and config do not both have {unmatched}")
+    table = np.asarray(params["embedding"])
     for name, shape in needed.items():
-        float_array(f"params[{name!r}]", params[name], params["embedding"], shape)
+        float_array(f"params[{name!r}]", params[name], like=table, shape=shape)

@@ -91,7 +91,6 @@ def positive_integer(name, value):
 def one_of(name, value, choices):
     if value not in choices:
         raise ValueError(f"{name} is {value!r}; it needs one of {', '.join(choices)}")
-    return value
 
 
 def rows(x):
@@ -110,5 +109,5 @@ def matmul(x, w):
 
 
 def dot_rows(a, b):
-    """Sum a * b over the last axis, which stays with length 1, without forming a * b."""
+    """Sum a * b over the last axis, which stays as length 1, without forming a * b."""
     return np.vecdot(a, b, keepdims=True)
