@@ -5,7 +5,21 @@ operation in `backhand.ops`, the gradients its backward pass computes, ready to 
 proved, printed and evaluated. Needs SymPy.
 """
 
-from . import cross_entropy, embedding, linear, softmax
+from dataclasses import replace
+
+from . import (
+    activations,
+    attention,
+    cross_entropy,
+    embedding,
+    linear,
+    multi_head_attention,
+    normalization,
+    residual,
+    rope,
+    softmax,
+    swiglu,
+)
 from .claims import Claim
 from .kernel import (
     Index,
@@ -24,11 +38,25 @@ from .printing import latex, show
 CLAIMS = {
     claim.op: claim
     for claim in (
+        activations.SIGMOID,
+        activations.TANH,
+        activations.RELU,
+        activations.LEAKY_RELU,
+        activations.SILU,
+        activations.GELU,
         softmax.CLAIM,
         cross_entropy.CLAIM,
         linear.CLAIM,
         linear.UNEMBEDDING,
         embedding.CLAIM,
+        normalization.LAYER_NORM,
+        normalization.RMS_NORM,
+        attention.CLAIM,
+        replace(attention.CLAIM, op="tiled_attention"),
+        multi_head_attention.CLAIM,
+        rope.CLAIM,
+        swiglu.CLAIM,
+        residual.CLAIM,
     )
 }
 

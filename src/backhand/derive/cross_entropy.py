@@ -26,13 +26,12 @@ j, k = indices("j k", V)
 z, p = indexed("z p")
 c = indexed("c", integer=True)  # the target's id at each position
 N = Symbol("N", positive=True)  # T when the loss is a mean, 1 when it is a sum
-L, dL = Symbol("L"), Symbol("dL")
+L, dL = Symbol("L"), Symbol("dL", real=True)
 
 CLAIM = Claim(
     op="cross_entropy",
     output=L,
     forward=-Sum(log(p[t, c[t]]), t) / N,
-    upstream=dL,
     inputs={"logits": z[t, j], "targets": c[t], "divisor": N},
     gradients={"logits": dL * (p[t, j] - KroneckerDelta(j, c[t])) / N},
     definitions={p[t, j]: exp(z[t, j]) / Sum(exp(z[t, k]), k)},

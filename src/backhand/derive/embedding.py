@@ -34,7 +34,6 @@ CLAIM = Claim(
     op="embedding",
     output=y[t, a],
     forward=Sum(KroneckerDelta(v, token[t]) * e[v, a], v),
-    upstream=dy[t, a],
     inputs={"tokens": token[t], "table": e[v, a]},
     gradients={"table": Sum(KroneckerDelta(v, token[t]) * dy[t, a], t)},
     examples=(

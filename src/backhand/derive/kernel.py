@@ -28,11 +28,14 @@ from sympy import (
     KroneckerDelta,
     Matrix,
     Mul,
+    Rational,
     Sum,
     Symbol,
     Tuple,
     cancel,
     default_sort_key,
+    ordered,
+    prime,
     simplify,
     sympify,
 )
@@ -224,19 +227,23 @@ def _fold_one(expr, name, definition):
     free = name.indices if isinstance(name, Indexed) else ()
     if not free:
         return expr.subs(definition, name).factor()
-    # definition = common · own, where only `own` has the indices of the name. One
-    # factor of `own`, exp(z[i]) for a softmax, is traded for the name.
-    common, own = definition.as_independent(*free, as_Add=False)
-    traded = max(Mul.make_args(own), key=lambda factor: factor.count_ops())
-    marks = {base: Dummy(positive=True) for base in _bases(common)}
-    in_return = name * traded / own / common.subs(marks)
+    # One factor of the definition, exp(z[i]) for a softmax, is traded for the name.
+    whole = [f for f in Mul.make_args(definition) if all(f.has(k) for k in free)]
+    traded = max(whole, key=lambda factor: factor.count_ops())
+    in_return = name * traded / definition
+    # The definition's own sums stay; other sums may hold the name.
+    kept = {
+        s: Dummy(positive=True)
+        for s in expr.atoms(Sum)
+        if any(_matched(own, s, free) is not None for own in definition.atoms(Sum))
+    }
 
     def trade(part):
         indices = _matched(traded, part, free)
-        return part if indices is None else in_return.xreplace(indices)
+        return part if indices is None else in_return.xreplace(indices).xreplace(kept)
 
-    expr = expr.subs(marks).replace(lambda part: part.func == traded.func, trade)
-    return expr.factor().xreplace({mark: base for base, mark in marks.items()})
+    expr = expr.xreplace(kept).replace(lambda part: part.func == traded.func, trade)
+    return contract(expr).factor().xreplace({mark: s for s, mark in kept.items()})
 
 
 def _matched(pattern, expr, free):
@@ -333,9 +340,19 @@ def difference(left, right, definitions=None):
 def reduced(expr):
     """0 if cancelling fractions or `simplify` can make it so, else what is left."""
     sums = {s: Dummy(real=True) for s in expr.atoms(Sum)}  # simplify trips over them
-    masked = expr.xreplace(sums)
-    left = 0 if cancel(masked) == 0 else simplify(masked)
-    return sympify(left).xreplace({mark: s for s, mark in sums.items()})
+    left = expr.xreplace(sums)
+    if _differs_from_zero(left):
+        return expr
+    left = cancel(left) and simplify(left)
+    return left.xreplace({mark: s for s, mark in sums.items()})
+
+
+def _differs_from_zero(expr):
+    """Whether it is not 0 at one point, which spares a long search for a proof."""
+    parts = expr.atoms(Indexed, KroneckerDelta, Idx, Symbol)
+    at = {part: Rational(prime(m), 7) for m, part in enumerate(ordered(parts), 1)}
+    value = expr.xreplace(at).evalf()
+    return value.is_number and abs(value) > 1e-6
 
 
 def _canonical(expr):

@@ -28,7 +28,6 @@ CLAIM = Claim(
     op="linear",
     output=y[t, j],
     forward=Sum(x[t, i] * w[i, j], i) + bias[j],
-    upstream=dy[t, j],
     inputs={"x": x[t, i], "w": w[i, j], "b": bias[j]},
     gradients={
         "x": Sum(dy[t, j] * w[i, j], j),
@@ -43,7 +42,6 @@ UNEMBEDDING = Claim(
     op="unembedding",
     output=z[t, v],
     forward=Sum(h[t, i] * e[v, i], i),
-    upstream=dz[t, v],
     inputs={"h": h[t, i], "table": e[v, i]},
     gradients={
         "h": Sum(dz[t, v] * e[v, i], v),

@@ -12,6 +12,7 @@ from sympy import (
     Sum,
     Symbol,
     default_sort_key,
+    fraction,
     sympify,
 )
 from sympy.printing.latex import LatexPrinter
@@ -37,6 +38,10 @@ class _Printer(LatexPrinter):
             if flipped is None:
                 return f"- {self._print(-expr)}"
             expr = -coefficient * flipped
+        sums = [factor for factor in Mul.make_args(expr) if isinstance(factor, Sum)]
+        front = expr / Mul(*sums)
+        if sums and fraction(front)[1] != 1:  # 1/n in front of the sum, not under it
+            return " ".join(map(self._print, [front, *sums]))
         if isinstance(expr, Mul):
             expr = Mul._from_args(sorted(expr.args, key=_rank))
         return super()._print_Mul(expr)
@@ -63,7 +68,10 @@ class _Printer(LatexPrinter):
     def _print_Indexed(self, expr):
         letters_only = all(isinstance(index, Idx) for index in expr.indices)
         subscript = (" " if letters_only else ",").join(map(self._print, expr.indices))
-        return f"{self._print(expr.base)}_{{{subscript}}}"
+        base = self._print(expr.base)
+        if "_" in base:  # {W_g}_i, and not W_g_i, which TeX refuses
+            base = re.sub(r"(\\nabla )?(.*)", r"\1{\2}", base, count=1)
+        return f"{base}_{{{subscript}}}"
 
 
 def _flip_a_difference(product):

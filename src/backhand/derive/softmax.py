@@ -25,16 +25,15 @@ n = size("n")
 i, j, k = indices("i j k", n)
 z, p, dp = indexed("z p dp")
 
-DEFINITIONS = {p[i]: exp(z[i]) / Sum(exp(z[k]), k)}
+SOFTMAX = exp(z[i]) / Sum(exp(z[k]), k)
 JACOBIAN = p[i] * (KroneckerDelta(i, j) - p[j])  # ∂p_i / ∂z_j
 
 CLAIM = Claim(
     op="softmax",
     output=p[i],
-    forward=p[i],
-    upstream=dp[i],
+    forward=SOFTMAX,
     inputs={"z": z[j]},
     gradients={"z": p[j] * (dp[j] - Sum(dp[k] * p[k], k))},
-    definitions=DEFINITIONS,
+    definitions={p[i]: SOFTMAX},
     examples=({n: 2}, {n: 3}, {n: 4}),
 )
