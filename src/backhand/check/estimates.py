@@ -11,6 +11,7 @@ in random directions. Three stages, each only for what the one before left open:
    least round-off. What bends at every step is a kink.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +26,7 @@ NEGLIGIBLE = 1e-6  # of an array's largest entry
 KINKED = 1e-3  # a change of slope of this much of the largest entry, at one step
 GROSS = 1e-3  # a disagreement this large needs no second opinion
 TINY = np.finfo(np.float64).tiny  # below it digits are lost to underflow
+WORTH_STACKING = 4  # entries from which it pays to find out whether that works
 CHUNK = 2**16  # numbers in one stack: more would only leave the processor's cache
 
 
@@ -34,6 +36,7 @@ class Estimate(NamedTuple):
     value: np.ndarray  # (K, L) nan where forward is not finite nearby
     error: np.ndarray  # (K, L) how far value may be off
     kink: np.ndarray  # (K, L) whether the slopes on the two sides differ
+    blind: np.ndarray  # (K, L) a slope below this moves no digit of the output
 
 
 class Entries:
@@ -49,12 +52,14 @@ class Entries:
         return len(self.entries)
 
     def points(self, lines, steps):
-        """x moved along each of the lines, stacked, and how far it was moved."""
-        count = len(lines)
-        stack = np.repeat(self.x[None], count, axis=0)
-        flat, at = stack.reshape(count, -1), self.entries[lines]
-        flat[np.arange(count), at] += steps
-        return stack, flat[np.arange(count), at] - self.x.ravel()[at]
+        """x moved ahead and back along each of the lines, stacked, and how far."""
+        count, at = len(lines), self.entries[lines]
+        stack = np.empty((2 * count, *self.x.shape))
+        stack[:] = self.x
+        flat, one = stack.reshape(2 * count, -1), np.arange(count)
+        flat[one, at] += steps
+        flat[one + count, at] -= steps
+        return stack, flat[one, at] - flat[one + count, at]
 
     def project(self, gradient):
         """The derivatives along the lines that a gradient implies."""
@@ -74,8 +79,8 @@ class Directions:
         return len(self.across)
 
     def points(self, lines, steps):
-        shape = (-1,) + (1,) * self.x.ndim
-        return self.x + steps.reshape(shape) * self.across[lines], steps
+        moves = steps.reshape((-1,) + (1,) * self.x.ndim) * self.across[lines]
+        return np.concatenate([self.x + moves, self.x - moves]), 2 * steps
 
     def project(self, gradient):
         return self.across.reshape(len(self), -1) @ gradient.ravel()
@@ -101,9 +106,12 @@ class Forward:
         self.position = position
         self.x = inputs[position]
         self.y = y
-        self.finite = np.isfinite(y).ravel()  # the outputs that can be differentiated
+        # The outputs that can be differentiated.
+        self.finite = np.isfinite(y).ravel()
+        self.all_finite = bool(self.finite.all())
         self.per_call = max(2, CHUNK // max(self.x.size, y.size, 1))
-        self._stacked = self._find_stacking()
+        self._stacked = None
+        self.rows = 1  # parts of x, along leading axes, that move parts of y only
 
     def __call__(self, points):
         """y at each of a stack of points, one flattened y a row."""
@@ -123,7 +131,8 @@ class Forward:
         return self._rows(np.stack(dys))
 
     def _rows(self, y):
-        return y.reshape(len(y), -1)[:, self.finite]
+        y = y.reshape(len(y), -1)
+        return y if self.all_finite else y[:, self.finite]
 
     def _single(self, x):
         values = self.inputs.copy()
@@ -134,15 +143,15 @@ class Forward:
             return np.full(self.y.shape, np.nan)
         return y if y.shape == self.y.shape else np.full(self.y.shape, np.nan)
 
-    def _find_stacking(self):
-        """A way to evaluate many points at once, if the op gives the same result.
+    def stack(self):
+        """Evaluate many points at once from now on, if the op gives the same result.
 
         Many ops take leading axes, in one input or in all alike. Others reduce
         over them, or read them as something else. So the outcome is compared, at
         points far enough apart to be told from each other.
         """
-        if self.x.size < 2 or self.per_call < 4:
-            return None
+        if self.x.size < WORTH_STACKING or self.per_call < 4:
+            return
         apart = np.random.default_rng(0).uniform(0.05, 0.2, (2, *self.x.shape))
         probe = self.x + apart * magnitude(self.x)
         expected = np.stack([self._single(point) for point in probe])
@@ -152,8 +161,29 @@ class Forward:
             except Exception:
                 continue
             if found.shape == expected.shape and _same(found, expected):
-                return stacked
-        return None
+                self._stacked = stacked
+                self.rows = self._independent_rows()
+                return
+
+    def _independent_rows(self):
+        """How many rows of x there are of which each moves its own row of y only.
+
+        All of them can then be moved at once. A softmax over the last axis has as
+        many as there are rows; attention has as many as there are sequences.
+        """
+        x, y = self.x, self.y
+        for depth in range(min(x.ndim, y.ndim, x.ndim - 1), 0, -1):
+            rows = math.prod(x.shape[:depth])
+            if x.shape[:depth] != y.shape[:depth] or not 1 < rows <= self.per_call:
+                continue
+            apart = np.random.default_rng(1).uniform(0.05, 0.2, (rows, x.size // rows))
+            points = np.repeat(x.reshape(1, rows, -1), rows, axis=0)
+            points[np.arange(rows), np.arange(rows)] += apart * magnitude(x).reshape(rows, -1)
+            found = self(points.reshape(rows, *x.shape)).reshape(rows, rows, -1)
+            still = found == self.here().reshape(1, rows, -1)
+            if self.all_finite and np.all(still[~np.eye(rows, dtype=bool)]):
+                return rows
+        return 1
 
     def _stack_one(self, points):
         values = self.inputs.copy()
@@ -174,8 +204,8 @@ class Sample(NamedTuple):
 
     slope: np.ndarray  # (K, P) central difference
     bend: np.ndarray   # (K, P) slope ahead minus slope behind
-    still: np.ndarray  # (P,) no output moved at all
     noise: np.ndarray  # (K, P) round-off of the slope
+    still: np.ndarray  # (P,) no output moved at all
 
 
 class Response:
@@ -186,35 +216,64 @@ class Response:
         self.lines = lines
         self.dys = forward.columns(dys)
         self.here = forward.here()
+        self.round_off = round_off(self.here[None], self.dys)
         self.measured = np.zeros(len(dys))
 
     def usual(self):
         """Differences along all lines at the usual step."""
-        return self.sample(np.arange(len(self.lines)), STEP * self.lines.unit)
+        steps = STEP * self.lines.unit
+        if self.forward.rows > 1 and len(self.lines) == self.forward.x.size:
+            return self._sample_by_column(steps)
+        return self.sample(np.arange(len(self.lines)), steps)
 
-    def sample(self, lines, steps):
-        """Differences at one step a line."""
+    def sample(self, lines, steps, far=False):
+        """Differences at one step a line; far out, outputs may be larger than here."""
         half = self.forward.per_call // 2
         parts = [
-            self._sample(lines[i : i + half], steps[i : i + half])
+            self._sample(lines[i : i + half], steps[i : i + half], far)
             for i in range(0, len(lines), half)
         ]
         return Sample(*(np.concatenate(part, axis=-1) for part in zip(*parts)))
 
-    def _sample(self, lines, steps):
-        ahead, moved = self.lines.points(lines, steps)
-        behind, back = self.lines.points(lines, -steps)
-        y = self.forward(np.concatenate([ahead, behind]))
-        here, ahead, behind = self.here, y[: len(lines)], y[len(lines) :]
+    def _sample(self, lines, steps, far):
+        points, run = self.lines.points(lines, steps)
         # Differences first, sum last: outputs that did not move add no round-off.
-        rise = (ahead - behind) @ self.dys.T
-        fall = (ahead - here) - (here - behind)
-        still = ~np.any((ahead != here) | (behind != here), axis=1)
-        run = (moved - back)[:, None]
-        most = np.maximum(np.maximum(np.abs(ahead), np.abs(behind)), np.abs(here))
-        # Round-off, with what was measured, of outputs as large as they are out there.
-        noise = np.maximum(round_off(most, self.dys), self.measured) / (run / 2)
-        return Sample((rise / run).T, (fall @ self.dys.T / run * 2).T, still, noise.T)
+        moved = self.forward(points) - self.here
+        count = len(lines)
+        risen = (moved @ self.dys.T).T
+        ahead, behind = risen[:, :count], risen[:, count:]
+        ulps = self.round_off
+        if far:
+            largest = np.maximum(np.abs(moved[:count]), np.abs(moved[count:]))
+            ulps = round_off(largest + np.abs(self.here), self.dys)
+        noise = np.maximum(ulps, self.measured).T * 2 / run
+        moves = np.any(moved, axis=1)
+        still = ~(moves[:count] | moves[count:])
+        return Sample((ahead - behind) / run, (ahead + behind) * 2 / run, noise, still)
+
+    def _sample_by_column(self, steps):
+        """The same for every entry, with one entry of each independent row at a time."""
+        x, rows = self.forward.x, self.forward.rows
+        width, half = x.size // rows, self.forward.per_call // 2
+        steps = steps.reshape(rows, width)
+        dys = self.dys.reshape(len(self.dys), rows, -1)
+        parts = []
+        for columns in np.array_split(np.arange(width), -(-width // half)):
+            points = np.empty((2, len(columns), rows, width))
+            points[:] = x.reshape(rows, width)
+            number = np.arange(len(columns))
+            points[0, number, :, columns] += steps[:, columns].T
+            points[1, number, :, columns] -= steps[:, columns].T
+            run = points[0, number, :, columns] - points[1, number, :, columns]
+            moved = self.forward(points.reshape(-1, *x.shape)) - self.here
+            moved = moved.reshape(2, len(columns), rows, -1)
+            ahead, behind = np.einsum("scrm,krm->skrc", moved, dys)
+            still = ~np.any(moved, axis=(0, 3))
+            parts.append(((ahead - behind) / run.T, (ahead + behind) * 2 / run.T, still.T))
+        slope, bend, still = (np.concatenate(part, axis=-1) for part in zip(*parts))
+        noise = self.round_off.T / steps.ravel()
+        flat = (len(dys), x.size)
+        return Sample(slope.reshape(flat), bend.reshape(flat), noise, still.ravel())
 
     def measure_round_off(self):
         """Find out what round-off the forward pass really has.
@@ -265,8 +324,10 @@ def estimate(forward, lines, dys, analytic=None):
     value = first.slope.copy()
     error = first.noise.copy()
     kink = np.zeros(value.shape, bool)
+    blind = 100 * STEP * first.noise
+    found = Estimate(value, error, kink, blind)
     if analytic is None:
-        return Estimate(value, error, kink)
+        return found
     size = largest(value, analytic)
 
     def off(value):
@@ -274,10 +335,10 @@ def estimate(forward, lines, dys, analytic=None):
         return ~(np.abs(value - analytic) <= NEGLIGIBLE * size)
 
     bent = ~(np.abs(first.bend) <= KINKED * size)
-    odd_step = (lines.own > 0) & (lines.own < 1e-3 * lines.unit)
+    odd_step = (lines.own > 0) & (lines.own < 10 * STEP * lines.unit)
     open_ = np.flatnonzero(np.any(off(value) | bent, axis=0) | odd_step)
     if len(open_) == 0:
-        return Estimate(value, error, kink)
+        return found
 
     response.measure_round_off()
     half = response.sample(open_, STEP / 2 * lines.unit[open_])
@@ -292,10 +353,10 @@ def estimate(forward, lines, dys, analytic=None):
     )
     unclear = open_[~np.all(clear, axis=0)]
     if len(unclear):
-        value[:, unclear], error[:, unclear], kink[:, unclear] = climb(
-            response, unclear, analytic[:, unclear], size
-        )
-    return Estimate(value, error, kink)
+        better = climb(response, unclear, analytic[:, unclear], size)
+        for all_lines, these in zip(found, better):
+            all_lines[:, unclear] = these
+    return found
 
 
 def climb(response, lines, analytic, size):
@@ -303,11 +364,18 @@ def climb(response, lines, analytic, size):
 
     Returns
     -------
-    value, error, kink : arrays of (K, P)
+    Estimate, of P lines
     """
     steps = ladder(response.lines.unit[lines], response.lines.own[lines])
-    samples = [response.sample(lines, step) for step in steps]
-    slopes, bends, stills, noise = (np.stack(parts) for parts in zip(*samples))
+    every = response.sample(np.tile(lines, len(steps)), steps.ravel(), far=True)
+    slopes, bends, noise = (
+        np.moveaxis(part.reshape(len(part), *steps.shape), 0, 1) for part in every[:3]
+    )  # (R, K, P)
+    stills = every.still.reshape(steps.shape)
+    # Where no output moves, it may be a small part of a larger sum that did not move:
+    # as large as the output becomes elsewhere.
+    ulps = np.nan_to_num(noise * steps[:, None], posinf=0.0).max(axis=0)
+    noise = np.where(stills[:, None], ulps / steps[:, None], noise)
     value, error = slopes[0].copy(), np.full_like(slopes[0], np.inf)
     low, high = np.full_like(value, -np.inf), np.full_like(value, np.inf)
     consistent = np.ones(value.shape, bool)
@@ -325,7 +393,10 @@ def climb(response, lines, analytic, size):
         value = np.where(better, slope, value)
         error = np.where(better, doubt, error)
     error = np.where(absorbed(slopes, stills, noise, analytic), np.inf, error)
-    return value, error, kinks(steps, np.abs(bends), noise, size)
+    kink = kinks(steps, np.abs(bends), noise, size)
+    at_home = noise * steps[:, None]
+    blind = 100 * at_home[2 + len(LADDER) // 2] / response.lines.unit[lines]
+    return Estimate(value, error, kink, blind)
 
 
 def absorbed(slopes, stills, noise, analytic):
@@ -383,5 +454,7 @@ def _norm(values):
 
 
 def _same(a, b):
-    size = np.max(np.abs(b), initial=0.0, where=np.isfinite(b))
-    return np.allclose(a, b, rtol=0.0, atol=1e-10 * size, equal_nan=True)
+    size = np.max(np.abs(b), initial=0.0)
+    if np.isfinite(size):
+        return bool(np.all(np.abs(a - b) <= 1e-10 * size))
+    return np.allclose(a, b, rtol=1e-10, atol=0.0, equal_nan=True)

@@ -4,14 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .estimates import NEGLIGIBLE, Directions, Entries, estimate, largest, round_off
+from .estimates import NEGLIGIBLE, Directions, Entries, estimate, largest
 from .report import Row
 
 CERTAIN = 10  # an error this many times the estimated one is no accident
 BLURRED = 1e-3  # an estimate no better than this, of the largest entry, settles nothing
 SUBTLE = 1e-3  # below this disagreement, backward's own round-off is looked at
 ENTRYWISE_UP_TO = 2048  # entries of an input; larger ones along directions
-DIRECTIONS = 6
+DIRECTIONS = 4
 LOCATED = 512  # entries looked at one by one where a direction is wrong
 
 
@@ -84,6 +84,7 @@ def compare(name, forward, dys, analytic, jittered, *, seed=0, entrywise=None):
 
 def _compare_entries(name, forward, dys, analytic, jittered, entries):
     x = forward.x
+    forward.stack()
     judged = _judge(forward, Entries(x, entries), dys, analytic, jittered)
 
     def spread(values, fill):
@@ -103,6 +104,7 @@ def _compare_entries(name, forward, dys, analytic, jittered, entries):
 
 def _compare_shapes(name, forward, dys, analytic):
     """A gradient of another shape is wrong; the numeric one tells how it came about."""
+    forward.stack()
     x, shape = forward.x, next(a.shape for a in analytic if a.shape != forward.x.shape)
     found = estimate(forward, Entries(x, np.arange(min(x.size, ENTRYWISE_UP_TO))), dys)
     numeric = np.full((len(dys), x.size), np.nan)
@@ -123,7 +125,7 @@ def _compare_shapes(name, forward, dys, analytic):
 def _judge(forward, lines, dys, analytic, jittered):
     """The verdict on each of L lines: a dict of (K, L) arrays."""
     claimed = np.stack([lines.project(a) for a in analytic])
-    value, error, kink = estimate(forward, lines, dys, claimed)
+    value, error, kink, blind = estimate(forward, lines, dys, claimed)
     size = largest(value, claimed)
 
     gap = np.abs(value - claimed)
@@ -135,8 +137,7 @@ def _judge(forward, lines, dys, analytic, jittered):
     wrong |= invalid
 
     # Nothing can be said against a gradient that moves no digit of the output.
-    ulp = round_off(forward.here()[None], forward.columns(dys)).T
-    vanishing = np.abs(claimed) * lines.unit <= 100 * ulp
+    vanishing = np.abs(claimed) <= blind
     blurred = (gap > NEGLIGIBLE * size) & (CERTAIN * error > BLURRED * size) & ~vanishing
     undecided = ~wrong & (kink | ~np.isfinite(gap) | blurred)
     return dict(

@@ -125,7 +125,9 @@ class Evidence:
 
     def _response(self, values, lines, dys):
         y = self.subject.run(values)
-        return Response(Forward(self.subject.run, values, self.position, y), lines, dys)
+        forward = Forward(self.subject.run, values, self.position, y)
+        forward.stack()
+        return Response(forward, lines, dys)
 
     @cached_property
     def jacobians(self):
