@@ -74,6 +74,12 @@ def test_a_dead_unit_passes_nothing_back_not_even_infinity():
     np.testing.assert_array_equal(dx, [0, np.nan])
 
 
+def test_leaky_relu_scales_value_and_gradient_below_zero_by_alpha():
+    y, cache = leaky_relu.forward([-2.0, 3.0], alpha=0.25)
+    np.testing.assert_array_equal(y, [-0.5, 3])
+    np.testing.assert_array_equal(leaky_relu.backward([8.0, 8.0], cache), [2, 8])
+
+
 def test_leaky_relu_runs_from_relu_to_the_identity():
     np.testing.assert_array_equal(leaky_relu.forward(X, alpha=0)[0], relu.forward(X)[0])
     np.testing.assert_array_equal(leaky_relu.forward(X, alpha=1)[0], X)

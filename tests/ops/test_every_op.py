@@ -4,6 +4,7 @@ One row of OPS an operation: how to write its forward for HIPS autograd, which
 shares nothing with the package, and how to draw its inputs.
 """
 
+import inspect
 from dataclasses import dataclass
 from typing import Callable
 
@@ -336,6 +337,33 @@ def draw_call(name, data, dtype):
 
 def test_the_table_has_every_op():
     assert set(OPS) == set(ops.__all__)
+
+
+def test_options_have_the_usual_defaults():
+    defaults = {
+        name: {
+            p.name: p.default
+            for p in inspect.signature(getattr(ops, name).forward).parameters.values()
+            if p.default is not p.empty
+        }
+        for name in OPS
+    }
+    assert {name: options for name, options in defaults.items() if options} == {
+        "leaky_relu": {"alpha": 0.01},
+        "cross_entropy": {"reduction": "mean"},
+        "linear": {"b": None},
+        "layer_norm": {"eps": 1e-5},
+        "rms_norm": {"eps": 1e-5},
+        "attention": {"causal": True},
+        "tiled_attention": {"causal": True, "tile": 128},
+        "rope": {"base": 10000.0, "layout": "interleaved"},
+        "multi_head_attention": {
+            "causal": True,
+            "rope": False,
+            "base": 10000.0,
+            "layout": "interleaved",
+        },
+    }
 
 
 @every_op(examples=60)
