@@ -10,7 +10,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 BOOK = ["Makefile", "_config.yml", "_ext", "_static", "_templates", "references.bib"]
-BOOK += ["requirements.txt", "package-lock.json", "tools"]
+BOOK += ["requirements.txt", "package-lock.json", "tools", "pyproject.toml"]
+BOOK += ["README.md", "LICENSE"]
 
 
 def write_notebook(book, *cells, text="# A chapter"):
@@ -25,7 +26,8 @@ def book(tmp_path):
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
         copy(ROOT / name, tmp_path / name)
     (tmp_path / "node_modules").symlink_to(ROOT / "node_modules")
-    (tmp_path / "src").mkdir()
+    (tmp_path / "src/backhand").mkdir(parents=True)
+    (tmp_path / "src/backhand/__init__.py").touch()
     (tmp_path / "_toc.yml").write_text(
         "format: jb-book\nroot: index\nchapters: [{file: chapter}]\n"
     )
@@ -93,7 +95,7 @@ def test_a_notebook_is_executed_when_its_code_or_the_package_changes(book):
 
     page.parent.mkdir()
     page.touch()
-    (book / "src/package.py").write_text("constant = 'that the chapter prints'")
+    (book / "src/backhand/constants.py").write_text("STEP = 1e-5")
     assert execute(book).returncode == 0
     assert log.read_text() == "xx"
     assert not page.exists(), "Sphinx would not write this page again"
