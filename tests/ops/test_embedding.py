@@ -48,3 +48,12 @@ def test_bad_tokens_are_refused_by_name(tokens, error, message):
 def test_a_table_that_is_not_a_matrix_is_refused():
     with pytest.raises(ValueError, match=r"table has shape \(3,\); it needs"):
         embedding.forward([0], TABLE[0])
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.uint64])
+def test_the_vocabulary_may_be_larger_than_the_tokens_can_say(dtype):
+    table = RNG.normal(size=(70_000, 2))
+    tokens = np.array([3, 127], dtype)
+    y, cache = embedding.forward(tokens, table)
+    np.testing.assert_array_equal(y, table[[3, 127]])
+    assert embedding.backward(np.ones((2, 2)), cache)[[3, 127]].all()
