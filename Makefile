@@ -69,6 +69,9 @@ test: book ## run every test
 		--nbval --nbval-current-env --nbval-sanitize-with tests/notebooks/sanitize.cfg \
 		$(wildcard src tests chapters appendix)
 
+measure: book ## weigh the pages, time the sliders
+	$(BIN)/python tools/measure_site.py
+
 notebooks: $(ENV) ## execute the notebooks and save what is committed of them
 	$(BIN)/python tools/notebooks.py save
 
