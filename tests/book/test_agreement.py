@@ -8,10 +8,14 @@ from backhand import Op, ops
 from backhand.book import agreement
 
 
-def caption_error(op):
+def picture_of(op):
     rng = np.random.default_rng(0)
-    picture = agreement(op, rng.normal(size=(2, 3)), dy=rng.normal(size=(2, 3)))
-    return float(re.search(r"largest relative error (\S+)\.", picture.caption)[1])
+    return agreement(op, rng.normal(size=(2, 3)), dy=rng.normal(size=(2, 3)))
+
+
+def caption_error(op):
+    picture = picture_of(op)
+    return float(re.search(r"largest relative error below (\S+)\.", picture.caption)[1])
 
 
 def test_a_right_gradient_agrees_to_round_off():
@@ -21,3 +25,9 @@ def test_a_right_gradient_agrees_to_round_off():
 def test_a_wrong_gradient_does_not():
     wrong = Op(ops.softmax.forward, lambda dy, cache: 2 * ops.softmax.backward(dy, cache))
     assert caption_error(wrong) > 0.4
+
+
+def test_a_long_step_is_blamed_only_where_the_output_is_curved():
+    assert "right of it the curve bends" in picture_of(ops.softmax).caption
+    doubled = Op.plain(lambda x: 2 * x, lambda dy, x: 2 * dy)
+    assert "right of it nothing does" in picture_of(doubled).caption

@@ -48,38 +48,46 @@ def agreement(op, *inputs, dy, **options):
             ours, theirs, MARKERS[each % 5], color=BACKWARD, alpha=0.7, mew=0
         )
 
+    errors = {
+        dtype: [
+            relative_error(_numeric(op, inputs, dy, options, dtype, step), gradients)
+            for step in STEPS
+        ]
+        for dtype in (np.float64, np.float32)
+    }
+    # A step of 1 is far too long, unless the output is linear in every input.
+    linear = errors[np.float64][-1] < 1e-10
     curve = axes(
-        "The best step lies in a valley",
+        "Linear: no step is too long" if linear else "The best step lies in a valley",
         xlabel="step h",
         ylabel="largest relative error",
         xscale="log",
         yscale="log",
     )
-    best = {}
-    for dtype in (np.float64, np.float32):
-        errors = [
-            relative_error(_numeric(op, inputs, dy, options, dtype, step), gradients)
-            for step in STEPS
-        ]
-        shown = np.clip(errors, 1e-13, 1e3)
+    for dtype, each in errors.items():
+        shown = np.clip(each, 1e-17, 1e3)
         curve.plot(STEPS, shown, **ROLES[dtype.__name__], label=dtype.__name__)
         curve.axvline(np.finfo(dtype).eps ** (1 / 3), **ROLES["reference"])
-        best[dtype.__name__] = min(errors)
     curve.legend()
 
     entries = sum(each.size for each in gradients)
-    error = relative_error(numeric, gradients)
-    best32, best64 = f"{best['float32']:.0e}", f"{best['float64']:.0e}"
+    best64, best32 = (_power_above(min(each)) for each in errors.values())
     return Picture(
         diagonal,
         curve,
         alt=f"All {entries} entries lie on the diagonal; a central difference comes "
         f"within {best64} in float64 and {best32} in float32 at its best step, and "
-        "worse on both sides of it.",
-        caption=f"{entries} entries, largest relative error {error:.0e}. The upright "
-        "lines mark ε^(1/3), the step theory picks: left of it round-off wins, right "
-        "of it the curve bends.",
+        f"worse {'with shorter ones' if linear else 'on both sides of it'}.",
+        caption=f"{entries} entries, largest relative error below "
+        f"{_power_above(relative_error(numeric, gradients))}. The upright lines mark "
+        "ε^(1/3), the step theory picks: left of it round-off wins, right of it "
+        + ("nothing does." if linear else "the curve bends."),
     )
+
+
+def _power_above(error):
+    """The next power of ten, which is the same on every machine; not below round-off."""
+    return f"{10.0 ** np.ceil(np.log10(max(error, np.finfo(float).eps))):.0e}"
 
 
 def relative_error(found, expected):
