@@ -50,6 +50,7 @@ CHAPTER_OF_KIND = {
     "not_accumulated": "embedding",
     "double_count": "residual",
     "missing_mask": "attention",
+    "quadratic_memory": "attention",
     "dropped_path": "swiglu",
     "dropped_coupling": "normalization",
     "wrong_axis": "normalization",

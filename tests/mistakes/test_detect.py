@@ -31,10 +31,11 @@ def test_every_checker_gives_an_answer_or_none(mistake):
     assert {type(value) for value in detect(mistake).values()} <= {bool, type(None)}
 
 
-def test_backhand_misses_only_what_is_wrong_in_forward_alone():
+def test_backhand_misses_only_what_is_right_as_a_gradient():
     assert missed_by("backhand") == {
         "attention:mask-one-too-far",  # its backward pass fits its forward pass
         "layer_norm:variance-by-difference",  # wrong in float32 only
+        "tiled_attention:whole-matrix-held",  # nothing wrong but its price
     }
 
 

@@ -1,6 +1,8 @@
 """Mistakes in attention: plain, tiled, in many heads, and in RoPE."""
 
 import math
+import tracemalloc
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,7 +17,7 @@ from ..ops import (
 from ..ops.attention import transpose
 from ..ops.multi_head_attention import merge, split
 from .design import Design, normal
-from .mistake import wrong_backward, wrong_forward
+from .mistake import WrongPass, hyphenated, wrong_backward, wrong_forward
 
 T, D = 4, 3
 
@@ -351,6 +353,51 @@ def running_sum_not_rescaled(q, k, v, causal=True, tile=128):
         total = total + e.sum(axis=-1, keepdims=True)  # total * exp(old - new) + ...
         y = y + e @ v[..., start : start + tile, :]  # and y too
     return y / total, tiled_attention.Cache(q, k, v, causal, tile)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class WrongCost(WrongPass):
+    """Right values and right gradients, at a price: only a look at memory tells."""
+
+    checked_by = "memory"
+
+    def is_caught(self):
+        """Whether twice the window needs four times the memory, not twice."""
+        return growth(self) > 3 > growth(self.right)
+
+
+def growth(op):
+    """How many times as much memory both passes need for a window twice as long."""
+    return peak(op, positions=512) / peak(op, positions=256)
+
+
+def peak(op, positions):
+    arrays = queries_keys_values(positions)(np.random.default_rng(0))
+    tracemalloc.start()
+    try:
+        y, cache = op.forward(*arrays, tile=32)
+        op.backward(y, cache)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def whole_matrix_held(q, k, v, causal=True, tile=128):
+    return attention.forward(q, k, v, causal)  # all T x T weights, and they are kept
+
+
+MATRIX_HELD = WrongCost(
+    name=hyphenated(whole_matrix_held.__name__),
+    op=tiled_attention,
+    kind="quadratic_memory",
+    symptom="Right in every respect, until a window twice as long needs four times the "
+    "memory and the machine has none left.",
+    right=tiled_attention,
+    forward=whole_matrix_held,
+    backward=attention.backward,
+    shown_by=TWO_TILES,
+    hidden_by=[TWO_TILES, ONE_TILE],
+)
 
 
 def projections(positions=T):

@@ -19,6 +19,7 @@ UNTELLABLE = {
     "wrong_formula",
     "eps_placement",
     "variance_n_vs_n1",
+    "quadratic_memory",
 }
 
 
