@@ -37,6 +37,7 @@ class Estimate(NamedTuple):
     error: np.ndarray  # (K, L) how far value may be off
     kink: np.ndarray  # (K, L) whether the slopes on the two sides differ
     blind: np.ndarray  # (K, L) a slope below this moves no digit of the output
+    size: np.ndarray   # (K, 1) the largest entry, which differences are relative to
 
 
 class Entries:
@@ -65,14 +66,22 @@ class Entries:
         """The derivatives along the lines that a gradient implies."""
         return gradient.ravel()[self.entries]
 
+    def largest(self, gradient):
+        """The most that a single entry has to do with them."""
+        return _largest(gradient)
+
+    def typical(self, slopes):
+        """How large an entry there must be to explain their size."""
+        return _largest(slopes)
+
 
 class Directions:
     """Lines through x along seeded normal directions."""
 
     def __init__(self, x, rng, count):
         self.x = x
-        size = magnitude(x)
-        self.across = rng.standard_normal((count, *x.shape)) * size
+        self.size = magnitude(x)
+        self.across = rng.standard_normal((count, *x.shape)) * self.size
         self.unit = self.own = np.ones(count)
 
     def __len__(self):
@@ -84,6 +93,12 @@ class Directions:
 
     def project(self, gradient):
         return self.across.reshape(len(self), -1) @ gradient.ravel()
+
+    def largest(self, gradient):
+        return _largest(gradient * self.size)
+
+    def typical(self, slopes):
+        return _largest(slopes) / math.sqrt(self.x.size)
 
 
 class Forward:
@@ -172,6 +187,8 @@ class Forward:
         many as there are rows; attention has as many as there are sequences.
         """
         x, y = self.x, self.y
+        if not self.all_finite:  # then the rows of what is left differ in length
+            return 1
         for depth in range(min(x.ndim, y.ndim, x.ndim - 1), 0, -1):
             rows = math.prod(x.shape[:depth])
             if x.shape[:depth] != y.shape[:depth] or not 1 < rows <= self.per_call:
@@ -181,7 +198,7 @@ class Forward:
             points[np.arange(rows), np.arange(rows)] += apart * magnitude(x).reshape(rows, -1)
             found = self(points.reshape(rows, *x.shape)).reshape(rows, rows, -1)
             still = found == self.here().reshape(1, rows, -1)
-            if self.all_finite and np.all(still[~np.eye(rows, dtype=bool)]):
+            if np.all(still[~np.eye(rows, dtype=bool)]):
                 return rows
         return 1
 
@@ -311,8 +328,8 @@ def estimate(forward, lines, dys, analytic=None):
     forward : Forward
     lines : Entries or Directions, L of them
     dys : list of K arrays of y's shape
-    analytic : (K, L), optional
-        What the derivatives are held against. Effort goes where they differ; with
+    analytic : list of K arrays of x's shape, optional
+        The gradients they are held against. Effort goes where they differ; with
         nothing to be held against, there is no more than the first stage.
 
     Returns
@@ -325,10 +342,13 @@ def estimate(forward, lines, dys, analytic=None):
     error = first.noise.copy()
     kink = np.zeros(value.shape, bool)
     blind = 100 * STEP * first.noise
-    found = Estimate(value, error, kink, blind)
     if analytic is None:
-        return found
-    size = largest(value, analytic)
+        return Estimate(value, error, kink, blind, None)
+    size = np.array([
+        [max(lines.largest(a), lines.typical(v))] for a, v in zip(analytic, value)
+    ])
+    found = Estimate(value, error, kink, blind, size)
+    analytic = np.stack([lines.project(a) for a in analytic])
 
     def off(value):
         # Written so that nan counts as off.
@@ -354,7 +374,7 @@ def estimate(forward, lines, dys, analytic=None):
     unclear = open_[~np.all(clear, axis=0)]
     if len(unclear):
         better = climb(response, unclear, analytic[:, unclear], size)
-        for all_lines, these in zip(found, better):
+        for all_lines, these in zip(found[:4], better):
             all_lines[:, unclear] = these
     return found
 
@@ -364,7 +384,7 @@ def climb(response, lines, analytic, size):
 
     Returns
     -------
-    Estimate, of P lines
+    value, error, kink, blind : arrays of (K, P), as in Estimate
     """
     steps = ladder(response.lines.unit[lines], response.lines.own[lines])
     every = response.sample(np.tile(lines, len(steps)), steps.ravel(), far=True)
@@ -396,7 +416,7 @@ def climb(response, lines, analytic, size):
     kink = kinks(steps, np.abs(bends), noise, size)
     at_home = noise * steps[:, None]
     blind = 100 * at_home[2 + len(LADDER) // 2] / response.lines.unit[lines]
-    return Estimate(value, error, kink, blind)
+    return value, error, kink, blind
 
 
 def absorbed(slopes, stills, noise, analytic):
@@ -440,11 +460,12 @@ def kinks(steps, bends, noise, size):
     )
 
 
-def largest(*arrays):
-    """The largest finite size in any of the (K, L) arrays: (K, 1)."""
-    joined = np.abs(np.concatenate(arrays, axis=1))
-    joined = np.where(np.isfinite(joined), joined, 0.0)
-    return np.max(joined, axis=1, keepdims=True, initial=0.0)
+def _largest(values):
+    """The largest finite size in an array."""
+    top = np.max(np.abs(values), initial=0.0)
+    if np.isfinite(top):
+        return top
+    return np.max(np.abs(values), initial=0.0, where=np.isfinite(values))
 
 
 def _norm(values):

@@ -10,7 +10,7 @@ import numpy as np
 from .diagnosis import diagnose
 from .differences import EPS
 from .estimates import Forward
-from .judgement import compare
+from .judgement import DIRECTIONS, agree_together, compare, goes_by_entry
 from .op import Op, real_array
 from .report import VERDICTS, Report, Row
 from .subject import Subject
@@ -132,11 +132,22 @@ def check_loss(loss, grads, params, *, seed=0):
 
 
 def _report(subject, dys, analytic, seed, entrywise):
+    """Judge every input, say what is wrong, and draw the verdict."""
+    floats = subject.floats
+    for gradients in analytic:
+        for position in floats:
+            if gradients[position] is None:
+                gradients[position] = np.zeros(subject.values[position].shape)
+    if not any(goes_by_entry(subject.values[i], entrywise) for i in floats):
+        rows = _rows_together(subject, dys, analytic, seed)
+        if rows:
+            return _conclude(rows, subject.findings)
+
     comparisons = {}
-    for position in subject.floats:
+    for position in floats:
         def jittered(position=position):
             values = _jitter(subject, analytic)
-            return [subject.gradients(dy, values)[position] for dy in dys]
+            return [subject.ask(dy, values)[position] for dy in dys]
 
         comparisons[position] = compare(
             subject.names[position],
@@ -147,14 +158,37 @@ def _report(subject, dys, analytic, seed, entrywise):
             seed=seed,
             entrywise=entrywise,
         )
-    findings, notes = diagnose(comparisons, subject, dys)
-    findings = subject.findings + findings
-    rows = [
-        comparison.row._replace(note="; ".join(
-            part for part in (comparison.row.note, *notes.get(comparison.name, ())) if part
-        ))
-        for comparison in comparisons.values()
+    findings, remarks = diagnose(comparisons, subject, dys)
+    rows = []
+    for row in (comparison.row for comparison in comparisons.values()):
+        notes = [note for note in (row.note, *remarks.get(row.name, ())) if note]
+        rows.append(row._replace(note="; ".join(notes)))
+    return _conclude(rows, subject.findings + findings)
+
+
+def _rows_together(subject, dys, analytic, seed):
+    """Rows that all agree, from moving all inputs at once, else None."""
+    shapes = [subject.values[i].shape for i in subject.floats]
+    if any([g[i].shape for i in subject.floats] != shapes for g in analytic):
+        return None
+    worst = agree_together(
+        subject.run, subject.values, subject.floats, subject.y, dys, analytic, seed
+    )
+    if worst is None:
+        return None
+    claimed, slope, error = worst
+    return [
+        Row(
+            subject.names[i], "agree", float(error), None, float(claimed), float(slope),
+            float(np.divide(claimed, slope)),
+            f"{'all inputs together, ' * (len(shapes) > 1)}along {DIRECTIONS} random "
+            "directions",
+        )
+        for i in subject.floats
     ]
+
+
+def _conclude(rows, findings):
     verdicts = [row.verdict for row in rows]
     if any(finding.kind in RULES for finding in findings):
         verdicts.append("disagree")

@@ -4,20 +4,40 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .estimates import NEGLIGIBLE, Directions, Entries, estimate, largest
+from .differences import magnitude
+from .estimates import KINKED, NEGLIGIBLE, STEP, Directions, Entries, estimate
 from .report import Row
 
 CERTAIN = 10  # an error this many times the estimated one is no accident
 BLURRED = 1e-3  # an estimate no better than this, of the largest entry, settles nothing
 SUBTLE = 1e-3  # below this disagreement, backward's own round-off is looked at
 ENTRYWISE_UP_TO = 2048  # entries of an input; larger ones along directions
-DIRECTIONS = 4
+DIRECTIONS = 3
 LOCATED = 512  # entries looked at one by one where a direction is wrong
 
 
 @dataclass
+class Judged:
+    """The derivatives along L lines for K upstream gradients: arrays of (K, L)."""
+
+    analytic: np.ndarray
+    numeric: np.ndarray
+    error: np.ndarray      # of numeric, estimated
+    relative: np.ndarray   # difference, relative to the largest entry
+    wrong: np.ndarray
+    undecided: np.ndarray
+    kink: np.ndarray
+
+    @property
+    def verdict(self):
+        if self.wrong.any():
+            return "disagree"
+        return "inconclusive" if self.undecided.any() else "agree"
+
+
+@dataclass
 class Comparison:
-    """The analytic and numeric derivatives of one input, for K upstream gradients.
+    """What was found about one input: arrays of (K, *x.shape).
 
     Attributes
     ----------
@@ -25,9 +45,9 @@ class Comparison:
     x : ndarray
     analytic : list of K arrays
         Of x's shape, unless backward got it wrong.
-    numeric, error : (K, *x.shape)
-        nan where no single entry was looked at.
-    wrong, undecided, kink : (K, *x.shape) of bool
+    numeric, error : arrays
+        nan at entries that were not looked at.
+    wrong, undecided, kink : arrays of bool
     row : Row
     """
 
@@ -46,6 +66,11 @@ class Comparison:
         return all(a.shape == self.x.shape for a in self.analytic)
 
 
+def goes_by_entry(x, entrywise):
+    """Whether each entry of x is moved, or x as a whole along a few directions."""
+    return x.size <= ENTRYWISE_UP_TO if entrywise is None else entrywise
+
+
 def compare(name, forward, dys, analytic, jittered, *, seed=0, entrywise=None):
     """Judge one gradient, entry by entry or along directions.
 
@@ -53,125 +78,147 @@ def compare(name, forward, dys, analytic, jittered, *, seed=0, entrywise=None):
     ----------
     forward : estimates.Forward
     dys : list of K upstream gradients
-    analytic : list of K arrays, or None where backward gave no gradient
+    analytic : list of K arrays
     jittered : callable
         ``jittered()`` gives the K arrays backward returns when every input is off
         by one unit in its last place: how exact the analytic values can be.
+
+    Returns
+    -------
+    Comparison
     """
     x = forward.x
-    analytic = [np.zeros(x.shape) if a is None else a for a in analytic]
     if any(a.shape != x.shape for a in analytic):
         return _compare_shapes(name, forward, dys, analytic)
-    if entrywise is None:
-        entrywise = x.size <= ENTRYWISE_UP_TO
-    if entrywise:
+    if goes_by_entry(x, entrywise):
         return _compare_entries(name, forward, dys, analytic, jittered, np.arange(x.size))
 
     lines = Directions(x, np.random.default_rng(seed), DIRECTIONS)
     judged = _judge(forward, lines, dys, analytic, jittered)
-    if judged["wrong"].any():
+    if judged.wrong.any():
         entries = _locate(forward, dys, analytic, seed)
         found = _compare_entries(name, forward, dys, analytic, jittered, entries)
         if found.wrong.any():
             return found
-    row = _row(name, judged, lambda line: None, f"along {DIRECTIONS} random directions")
-    nothing = np.zeros((len(dys), *x.shape), bool)
-    unknown = np.full(nothing.shape, np.nan)
-    return Comparison(
-        name, x, analytic, unknown, unknown, nothing, nothing, nothing, row
-    )
+    row = _row(name, judged, note=f"along {DIRECTIONS} random directions")
+    return _comparison(name, x, analytic, judged, np.arange(0), row)
+
+
+def agree_together(run, values, floats, y, dys, analytic, seed):
+    """Whether all gradients agree when all inputs are moved at once.
+
+    It costs two evaluations a direction, however many inputs there are. Only where
+    everything is clear: a doubt is left to each input on its own.
+
+    Returns
+    -------
+    (analytic, numeric, relative error) of the worst direction, or None
+    """
+    rng = np.random.default_rng(seed)
+    sizes = [magnitude(values[i]) for i in floats]
+    gradients = [[g[i] for i in floats] for g in analytic]
+    worst = (0.0, 0.0, -1.0)
+    for _ in range(DIRECTIONS):
+        moves = [STEP * size * rng.standard_normal(size.shape) for size in sizes]
+        ahead, behind = list(values), list(values)
+        for i, move in zip(floats, moves):
+            ahead[i], behind[i] = values[i] + move, values[i] - move
+        try:
+            after, before = run(ahead), run(behind)
+        except Exception:
+            return None
+        for dy, of_inputs in zip(dys, gradients):
+            slope = np.sum(dy * (after - before)) / (2 * STEP)
+            bend = np.sum(dy * ((after - y) + (before - y))) / STEP
+            claimed = sum(np.vdot(g, m) for g, m in zip(of_inputs, moves)) / STEP
+            size = min(np.max(np.abs(g * s)) for g, s in zip(of_inputs, sizes))
+            gap = abs(slope - claimed)
+            if not (gap <= NEGLIGIBLE * size and abs(bend) <= KINKED * size):
+                return None
+            worst = max(worst, (claimed, slope, gap / size), key=lambda w: w[2])
+    return worst
 
 
 def _compare_entries(name, forward, dys, analytic, jittered, entries):
-    x = forward.x
     forward.stack()
-    judged = _judge(forward, Entries(x, entries), dys, analytic, jittered)
-
-    def spread(values, fill):
-        full = np.full((len(dys), x.size), fill, values.dtype)
-        full[:, entries] = values
-        return full.reshape(len(dys), *x.shape)
-
-    wrong = spread(judged["wrong"], False)
-    note = _whereabouts(wrong.any(axis=0), len(entries))
-    row = _row(name, judged, lambda i: np.unravel_index(entries[i], x.shape), note)
-    return Comparison(
-        name, x, analytic,
-        spread(judged["numeric"], np.nan), spread(judged["error"], np.nan),
-        wrong, spread(judged["undecided"], False), spread(judged["kink"], False), row,
-    )
+    judged = _judge(forward, Entries(forward.x, entries), dys, analytic, jittered)
+    wrong = np.zeros(forward.x.size, bool)
+    wrong[entries] = judged.wrong.any(axis=0)
+    note = _whereabouts(wrong.reshape(forward.x.shape), len(entries))
+    row = _row(name, judged, note, forward.x.shape, entries)
+    return _comparison(name, forward.x, analytic, judged, entries, row)
 
 
 def _compare_shapes(name, forward, dys, analytic):
     """A gradient of another shape is wrong; the numeric one tells how it came about."""
     forward.stack()
-    x, shape = forward.x, next(a.shape for a in analytic if a.shape != forward.x.shape)
-    found = estimate(forward, Entries(x, np.arange(min(x.size, ENTRYWISE_UP_TO))), dys)
-    numeric = np.full((len(dys), x.size), np.nan)
-    error = numeric.copy()
-    numeric[:, : found.value.shape[1]] = found.value
-    error[:, : found.value.shape[1]] = found.error
-    every = np.ones((len(dys), *x.shape), bool)
-    row = Row(
-        name, "disagree", np.inf, None, np.nan, np.nan, np.nan,
-        f"backward returned shape {shape}; {name} has shape {x.shape}",
-    )
+    x = forward.x
+    shape = next(a.shape for a in analytic if a.shape != x.shape)
+    entries = np.arange(min(x.size, ENTRYWISE_UP_TO))
+    value, error, *_ = estimate(forward, Entries(x, entries), dys)
+    yes = np.ones(value.shape, bool)
+    judged = Judged(value, value, error, value, wrong=yes, undecided=~yes, kink=~yes)
+    note = f"backward returned shape {shape}; {name} has shape {x.shape}"
+    row = Row(name, "disagree", np.inf, None, np.nan, np.nan, np.nan, note)
+    return _comparison(name, x, analytic, judged, entries, row)
+
+
+def _comparison(name, x, analytic, judged, entries, row):
+    """What was judged at some entries, written into arrays of x's shape."""
+
+    def spread(values, fill):
+        full = np.full((len(values), x.size), fill, values.dtype)
+        if len(entries):
+            full[:, entries] = values
+        return full.reshape(-1, *x.shape)
+
     return Comparison(
-        name, x, analytic, numeric.reshape(every.shape), error.reshape(every.shape),
-        every, ~every, ~every, row,
+        name, x, analytic,
+        spread(judged.numeric, np.nan), spread(judged.error, np.nan),
+        spread(judged.wrong, False), spread(judged.undecided, False),
+        spread(judged.kink, False), row,
     )
 
 
 def _judge(forward, lines, dys, analytic, jittered):
-    """The verdict on each of L lines: a dict of (K, L) arrays."""
+    """The verdict on each of the lines."""
+    value, error, kink, blind, size = estimate(forward, lines, dys, analytic)
     claimed = np.stack([lines.project(a) for a in analytic])
-    value, error, kink, blind = estimate(forward, lines, dys, claimed)
-    size = largest(value, claimed)
-
     gap = np.abs(value - claimed)
-    invalid = ~np.isfinite(claimed) & np.isfinite(value) & forward.finite.all()
     wrong = _certainly_off(gap, error, size) & ~kink
     if np.any(wrong & (gap < SUBTLE * size)):
         error = error + np.abs(np.stack([lines.project(a) for a in jittered()]) - claimed)
         wrong = _certainly_off(gap, error, size) & ~kink
-    wrong |= invalid
+    wrong |= ~np.isfinite(claimed) & np.isfinite(value) & forward.all_finite
 
     # Nothing can be said against a gradient that moves no digit of the output.
-    vanishing = np.abs(claimed) <= blind
+    vanishing = (np.abs(claimed) <= blind) & ~wrong
     blurred = (gap > NEGLIGIBLE * size) & (CERTAIN * error > BLURRED * size) & ~vanishing
     undecided = ~wrong & (kink | ~np.isfinite(gap) | blurred)
-    return dict(
-        analytic=claimed, numeric=value, error=error, size=size, gap=gap,
-        wrong=wrong, undecided=undecided, kink=kink,
-    )
+    relative = np.where(vanishing, 0.0, gap) / np.where(size > 0, size, 1.0)
+    relative = np.where(np.isfinite(gap), relative, np.inf)
+    return Judged(claimed, value, error, relative, wrong, undecided, kink)
 
 
 def _certainly_off(gap, error, size):
     return gap > np.maximum(CERTAIN * error, NEGLIGIBLE * size)
 
 
-def _row(name, judged, index_of, note):
+def _row(name, judged, note, shape=None, entries=None):
     """The row for the line that is off most, among those that decide the verdict."""
-    wrong, undecided = judged["wrong"], judged["undecided"]
-    verdict = (
-        "disagree" if wrong.any() else "inconclusive" if undecided.any() else "agree"
+    if judged.wrong.size == 0:
+        return Row(name, "agree", 0.0, None, np.nan, np.nan, np.nan, "no entries")
+    deciding = {"disagree": judged.wrong, "inconclusive": judged.undecided}
+    among = deciding.get(judged.verdict, np.ones(judged.wrong.shape, bool))
+    k, line = np.unravel_index(
+        np.argmax(np.where(among, judged.relative, -1.0)), among.shape
     )
-    if wrong.size == 0:
-        return Row(name, verdict, 0.0, None, np.nan, np.nan, np.nan, "no entries")
-    deciding = {"disagree": wrong, "inconclusive": undecided}.get(
-        verdict, np.ones(wrong.shape, bool)
-    )
-    with np.errstate(all="ignore"):
-        relative = judged["gap"] / np.where(judged["size"] > 0, judged["size"], 1.0)
-        relative = np.where(np.isfinite(relative), relative, np.inf)
-        k, line = np.unravel_index(
-            np.argmax(np.where(deciding, relative, -1.0)), relative.shape
-        )
-        analytic, numeric = judged["analytic"][k, line], judged["numeric"][k, line]
-        ratio = np.divide(analytic, numeric)
+    analytic, numeric = judged.analytic[k, line], judged.numeric[k, line]
+    index = None if entries is None else np.unravel_index(entries[line], shape)
     return Row(
-        name, verdict, float(relative[k, line]), index_of(line),
-        float(analytic), float(numeric), float(ratio), note,
+        name, judged.verdict, float(judged.relative[k, line]),
+        None if index is None else tuple(int(i) for i in index),
+        float(analytic), float(numeric), float(np.divide(analytic, numeric)), note,
     )
 
 
@@ -195,19 +242,23 @@ def _whereabouts(wrong, looked_at):
 def _locate(forward, dys, analytic, seed):
     """Entries to look at: where a large gradient is wrong, and some from all over.
 
-    The entries are halved many times over, each time keeping the part whose
+    The entries are divided again and again, each time keeping the part whose
     directional derivative is off most.
     """
     x = forward.x
     spread = np.linspace(0, x.size - 1, LOCATED).astype(int)
+    unreal = np.flatnonzero(~np.all(np.isfinite(np.stack(analytic)), axis=0))
+    if len(unreal):
+        return np.union1d(unreal[:LOCATED], spread)
     entries, rng = np.arange(x.size), np.random.default_rng(seed)
     while len(entries) > LOCATED:
         parts = np.array_split(entries, 8)
         lines = Directions(x, rng, len(parts))
-        flat = lines.across.reshape(len(parts), -1)
-        for across, part in zip(flat, parts):
-            across[np.setdiff1d(np.arange(x.size), part, assume_unique=True)] = 0.0
+        for across, part in zip(lines.across, parts):
+            elsewhere = np.ones(x.size, bool)
+            elsewhere[part] = False
+            across[elsewhere.reshape(x.shape)] = 0.0
         claimed = np.stack([lines.project(a) for a in analytic])
         gap = np.abs(estimate(forward, lines, dys).value - claimed)
-        entries = parts[int(np.nanargmax(gap.max(axis=0)))]
+        entries = parts[int(np.argmax(np.nan_to_num(gap.max(axis=0))))]
     return np.union1d(entries, spread)

@@ -81,6 +81,7 @@ def diagnose(comparisons, subject, dys):
             *question.kink(e, comparison),
             *question.noise(e, comparison),
             *question.no_derivative(e, comparison),
+            *question.uninformative(e),
         ]
     exchanged = []
     suspects = [

@@ -70,3 +70,25 @@ def no_derivative(e, comparison):
             f"[{', '.join(map(str, index))}] = {e.x[tuple(index)]:.6g}",
             "Check at a point with room on both sides.",
         )
+
+
+def uninformative(e):
+    """A dy, given by the caller, that every gradient passes or nearly."""
+    if len(e.dys) < 2 or not e.known.any():
+        return
+    seeded, given = (np.nanmax(np.abs(n)) for n in e.numeric)
+    if given > 10 * np.nanmax(e.error[1]) or seeded <= 100 * np.nanmax(e.error[0]):
+        return
+    dy = e.dys[1]
+    what = (
+        f"a dy of {'ones' if dy.flat[0] == 1 else f'{dy.flat[0]:.4g} throughout'}"
+        if np.ptp(dy) == 0
+        else "this dy"
+    )
+    yield Finding(
+        "uninformative_upstream", e.name,
+        f"for {what} the numeric gradient of {e.name} is 0 (at most {given:.1e}); for a "
+        f"random one it is up to {seeded:.4g}",
+        "It tests nothing: whatever vanishes with it looks right. Use one that is "
+        "signed and not uniform.",
+    )
