@@ -14,6 +14,7 @@ import nbformat
 import yaml
 from jupyter_cache import get_cache
 from jupyter_cache.executors import load_executor
+from nbconvert.preprocessors import CoalesceStreamsPreprocessor
 from sphinx_external_toc.parsing import parse_toc_yaml
 
 BUILD = Path("_build")
@@ -102,6 +103,8 @@ def normalise(notebook):
         if cell.cell_type == "code":
             count += 1
             cell.execution_count = count
+            # What is printed comes in pieces, in which ones is up to the clock.
+            CoalesceStreamsPreprocessor().preprocess_cell(cell, {}, count)
             cell.outputs = [
                 output for output in cell.outputs if _reduce(output, count)
             ]

@@ -22,6 +22,12 @@ def test_text_and_latex_are_kept():
     assert normalise(before).cells[1].outputs == before.cells[1].outputs
 
 
+def test_what_is_printed_is_one_output_in_however_many_pieces_it_came():
+    pieces = [nb.new_output("stream", name="stdout", text=t) for t in ("one\n", "two\n")]
+    (printed,) = normalise(notebook(*pieces)).cells[1].outputs
+    assert printed.text == "one\ntwo\n"
+
+
 @pytest.mark.parametrize("kind", ["image/png", "image/svg+xml", "text/html"])
 def test_pictures_are_dropped_and_their_words_kept(kind):
     output = nb.new_output("display_data", {kind: "drawing", "text/plain": "words"})
