@@ -187,7 +187,7 @@ def _push_title(lead):
 
 
 def in_two_steps(logits, target, guard=0.0):
-    """The gradient by way of the probabilities: first -y / p, then softmax's."""
+    """The gradient by way of p: -y / p, then softmax's backward pass."""
     p = probabilities(logits.copy())
     y = np.eye(p.size, dtype=p.dtype)[target]
     dp = -y / (p + p.dtype.type(guard))
