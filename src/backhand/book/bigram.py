@@ -1,8 +1,10 @@
 """The smallest language model: one vector a token, scored against every next token.
 
-Two tables and the loss, on data whose best possible loss is known. A training run
-takes milliseconds, so that a slider can have one for each of its frames.
+Two tables and the loss. By default on data whose best possible loss is known. A
+training run takes milliseconds, so that a slider can have one for each of its frames.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,18 +12,45 @@ from ..ops import cross_entropy, embedding, unembedding
 
 VOCAB = WIDTH = 8
 
+
+class Pairs(NamedTuple):
+    """Tokens, and after each of them the one to guess."""
+
+    tokens: np.ndarray
+    targets: np.ndarray
+
+    @classmethod
+    def of(cls, text):
+        """Each token of a text with the one that follows it."""
+        return cls(text[:-1], text[1:])
+
+    @property
+    def vocab(self):
+        return 1 + max(self.tokens.max(), self.targets.max())
+
+    @property
+    def best_loss(self):
+        """The loss of the frequencies themselves: no model of pairs has a lower one."""
+        counts = np.zeros((self.vocab, self.vocab))
+        np.add.at(counts, self, 1)
+        followed = counts.sum(axis=1, keepdims=True)
+        p = np.divide(counts, followed, where=counts > 0, out=np.ones_like(counts))
+        return -np.sum(counts * np.log(p)) / counts.sum()
+
+
 # Each token occurs 40 times: 33 times before the next one, once before every other.
 _STEPS = np.array([1] * 33 + [0, 2, 3, 4, 5, 6, 7])
 TOKENS = np.repeat(np.arange(VOCAB), _STEPS.size)
 TARGETS = (TOKENS + np.tile(_STEPS, VOCAB)) % VOCAB
-BEST_LOSS = -(33 * np.log(33 / 40) + 7 * np.log(1 / 40)) / 40
+PAIRS = Pairs(TOKENS, TARGETS)
+BEST_LOSS = PAIRS.best_loss
 
 
-def init(seed=0):
+def init(seed=0, vocab=VOCAB):
     """Both tables, normal with standard deviation 1/2."""
     rng = np.random.default_rng(seed)
     return {
-        name: rng.normal(scale=0.5, size=(VOCAB, WIDTH))
+        name: rng.normal(scale=0.5, size=(vocab, WIDTH))
         for name in ("embedding", "unembedding")
     }
 
@@ -42,25 +71,26 @@ def backward(caches):
     return {"embedding": embedding.backward(dh, at_input), "unembedding": dunembedding}
 
 
-def window(positions, rng):
+def window(positions, rng, pairs=PAIRS):
     """Tokens and targets at as many positions, drawn from the data."""
-    drawn = rng.integers(TOKENS.size, size=positions)
-    return TOKENS[drawn], TARGETS[drawn]
+    drawn = rng.integers(pairs.tokens.size, size=positions)
+    return pairs.tokens[drawn], pairs.targets[drawn]
 
 
-def train(optimizer, positions, steps=60):
+def train(optimizer, positions, steps=60, pairs=PAIRS, every=1):
     """Train on a fresh window each step; the same windows on every call.
 
     Returns
     -------
-    losses : (steps + 1,)
-        The loss over all data before each step and after the last.
+    losses : (steps // every + 1,)
+        The loss over all data before the first step and after each `every` steps.
     params : dict of str to array
     """
-    params, rng = init(), np.random.default_rng(1)
-    losses = []
-    for _ in range(steps):
-        losses.append(forward(params)[0])
-        _, caches = forward(params, *window(positions, rng))
+    params, rng = init(vocab=pairs.vocab), np.random.default_rng(1)
+    losses = [forward(params, *pairs)[0]]
+    for step in range(1, steps + 1):
+        _, caches = forward(params, *window(positions, rng, pairs))
         optimizer.step(params, backward(caches))
-    return np.array([*losses, forward(params)[0]]), params
+        if step % every == 0:
+            losses.append(forward(params, *pairs)[0])
+    return np.array(losses), params
