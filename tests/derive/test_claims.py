@@ -188,3 +188,10 @@ def test_the_numpy_backward_computes_the_claim(op, arguments, options, layout):
     for name, array in zip(floats, computed, strict=True):
         array = layout.get(name, as_is)(array)
         np.testing.assert_allclose(array, claimed[name], rtol=1e-11, atol=1e-13)
+
+
+def test_arrays_that_do_not_fit_are_refused():
+    with pytest.raises(ValueError, match="b: axis j has length 5, elsewhere it is 2"):
+        CLAIMS["linear"].evaluate(
+            random((T, 2)), x=random((T, 3)), w=random((3, 2)), b=random(5)
+        )

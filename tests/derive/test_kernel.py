@@ -56,6 +56,11 @@ def test_a_token_id_picks_its_row():
     assert contract(Sum(KroneckerDelta(k, token[0]) * z[k], k)) == z[token[0]]
 
 
+def test_an_id_that_moves_with_the_index_is_left_alone():
+    kept = Sum(KroneckerDelta(k, token[k]) * z[k], k)
+    assert contract(kept) == kept
+
+
 def test_what_the_index_does_not_reach_moves_out_of_the_sum():
     assert contract(Sum(g[j] * z[k] + g[j], k)) == g[j] * Sum(z[k], k) + n * g[j]
 
@@ -63,6 +68,23 @@ def test_what_the_index_does_not_reach_moves_out_of_the_sum():
 def test_differentiating_by_a_summed_letter_asks_about_the_other_index():
     total = Sum(z[k] ** 3, k)
     assert contract(diff(total, z[k])) == 3 * z[k] ** 2
+
+
+def test_contracting_captures_no_index():
+    # The inner sum is over another j than the one the delta puts in place of k.
+    pairs = indexed("pairs")
+    contracted = contract(Sum(KroneckerDelta(j, k) * Sum(pairs[k, j], j), k))
+    assert difference(contracted, Sum(pairs[j, i], i)) == 0
+
+
+def test_a_letter_summed_over_twice_is_two_indices():
+    twice = Sum(KroneckerDelta(j, k) * z[k] * Sum(g[k], k), k)
+    assert difference(contract(twice), z[j] * Sum(g[i], i)) == 0
+
+
+def test_a_definition_may_sum_over_the_letter_it_is_stated_for():
+    same_letter = {p[k]: exp(z[k]) / Sum(exp(z[k]), k)}
+    assert difference(unfold(p[j], same_letter), p[j], SOFTMAX) == 0
 
 
 def test_unfolding_inside_a_sum_captures_no_index():
@@ -100,6 +122,13 @@ def test_explicit_gives_a_scalar_column_matrix_or_array():
     assert explicit(z[i], values, i) == Matrix([z[0], z[1]])
     assert explicit(z[i] * g[j], values, i, j)[0, 1] == z[0] * g[1]
     assert explicit(z[i] * g[j] * x[k], values, i, j, k)[0, 1, 1] == z[0] * g[1] * x[1]
+
+
+def test_explicit_asks_for_a_size_it_needs():
+    with pytest.raises(ValueError, match="n needs a number"):
+        explicit(Sum(z[k], k), {m: 2})
+    with pytest.raises(ValueError, match="n needs a number"):
+        explicit(z[k], {m: 2}, k)
 
 
 @pytest.mark.parametrize(
@@ -142,6 +171,8 @@ def test_latex_reads_as_a_person_writes():
     )
     assert latex(Sum(z[k], (k, 0, 2))) == r"\sum_{k=0}^{2} z_{k}"
     assert latex(token[i]) == r"\mathrm{token}_{i}"
+    primed = diff(Sum(z[k] ** 2, k), z[k])
+    assert latex(primed) == r"\sum_{k'} 2 z_{k'} \delta_{k k'}"
 
 
 def test_an_equation_shows_every_side():

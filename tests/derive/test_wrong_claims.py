@@ -169,8 +169,7 @@ WRONG = [
 @pytest.mark.parametrize("claim, name, wrong", WRONG)
 def test_a_wrong_claim_is_refuted(claim, name, wrong):
     mistaken = replace(claim, gradients={**claim.gradients, name: wrong})
-    refuted = {key for key, left in mistaken.prove().items() if left != 0}
-    assert refuted == {name}
+    assert mistaken.prove(name)[name] != 0
 
 
 def test_every_op_has_a_wrong_claim():

@@ -21,19 +21,10 @@ from . import (
     swiglu,
 )
 from .claims import Claim
-from .kernel import (
-    Index,
-    contract,
-    diff,
-    difference,
-    explicit,
-    fold,
-    indexed,
-    indices,
-    size,
-    unfold,
-)
+from .folding import fold
+from .kernel import Index, contract, diff, indexed, indices, size, unfold
 from .printing import latex, show
+from .proof import difference, explicit
 
 CLAIMS = {
     claim.op: claim

@@ -73,7 +73,7 @@ CLAIM = Claim(
     },
     definitions={S[t, s]: SCORES.forward, P[t, s]: WEIGHT},
     examples=(
-        {T: 2, d: 1, m: 2, M: [[1, 0], [1, 1]]},
-        {T: 2, d: 2, m: 1, M: [[1, 1], [1, 1]]},
+        {T: 2, d: 2, m: 1, M: [[1, 0], [1, 1]]},
+        {T: 2, d: 1, m: 2, M: [[1, 1], [1, 1]]},
     ),
 )

@@ -7,8 +7,9 @@ from itertools import product
 import numpy as np
 from sympy import Expr, Indexed, IndexedBase, Integer, Matrix, Sum, Symbol, lambdify
 
-from .kernel import contract, diff, difference, explicit, reduced, unfold
+from .kernel import contract, diff, unfold
 from .printing import latex
+from .proof import difference, explicit, reduced
 
 
 @dataclass(frozen=True)
@@ -66,11 +67,13 @@ class Claim:
             total += contract(diff(loss, entry))
         return total
 
-    def prove(self):
-        """Derived minus claimed, for each gradient and every size: 0 if it is right."""
+    def prove(self, *names):
+        """Derived minus claimed for these gradients, or all: 0, for every size."""
         return {
-            name: difference(self.derive(name), claimed, self.definitions)
-            for name, claimed in self.gradients.items()
+            name: difference(
+                self.derive(name), self.gradients[name], self.definitions
+            )
+            for name in names or self.gradients
         }
 
     def brute_force(self, name, values):
@@ -104,7 +107,12 @@ class Claim:
         for entry, array in zip(entries, [dy, *inputs.values()], strict=True):
             values[_name(entry)] = np.asarray(array)
             for k, length in zip(_indices(entry), np.shape(array), strict=True):
-                values[k.upper + 1] = length
+                known = values.setdefault(k.upper + 1, length)
+                if known != length:
+                    raise ValueError(
+                        f"{_letter(entry)}: axis {k} has length {length}, elsewhere"
+                        f" it is {known}"
+                    )
         for entry, definition in self.definitions.items():
             values[_name(entry)] = _evaluate(definition, _indices(entry), values)
         for name, claimed in self.gradients.items():

@@ -35,5 +35,9 @@ CLAIM = Claim(
     inputs={"logits": z[t, j], "targets": c[t], "divisor": N},
     gradients={"logits": dL * (p[t, j] - KroneckerDelta(j, c[t])) / N},
     definitions={p[t, j]: exp(z[t, j]) / Sum(exp(z[t, k]), k)},
-    examples=({T: 1, V: 3, c: [2]}, {T: 2, V: 3, c: [1, 0]}, {T: 3, V: 2, c: [0, 1, 1]}),
+    examples=(
+        {T: 1, V: 3, c: [2]},
+        {T: 2, V: 3, c: [1, 0]},
+        {T: 3, V: 2, c: [0, 1, 1]},
+    ),
 )

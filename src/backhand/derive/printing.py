@@ -9,6 +9,7 @@ from sympy import (
     KroneckerDelta,
     Mul,
     Pow,
+    Rational,
     Sum,
     Symbol,
     default_sort_key,
@@ -55,6 +56,12 @@ class _Printer(LatexPrinter):
             summand = rf"\left({summand}\right)"
         return rf"\sum_{{{names}}} {summand}"
 
+    def _print_Rational(self, expr):
+        decimal = str(expr.evalf(6).round(6)).rstrip("0")
+        if expr.q > 1000 and Rational(decimal) == expr:  # 0.044715, not 8943/200000
+            return decimal
+        return super()._print_Rational(expr)
+
     def _print_IndexedBase(self, expr):
         return self._print(expr.label)
 
@@ -63,7 +70,8 @@ class _Printer(LatexPrinter):
         if re.fullmatch(r"d[A-Za-z]\w*", name) and name != "delta":
             return rf"\nabla {self._print(Symbol(name[1:]))}"
         tex = super()._print_Symbol(expr, style)
-        return rf"\mathrm{{{name}}}" if tex == name and len(name) > 1 else tex
+        is_word = tex == name and len(name) > 1 and name.isalpha()
+        return rf"\mathrm{{{name}}}" if is_word else tex
 
     def _print_Indexed(self, expr):
         letters_only = all(isinstance(index, Idx) for index in expr.indices)
