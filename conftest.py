@@ -3,4 +3,4 @@
 
 def pytest_collectstart(collector):
     if hasattr(collector, "skip_compare"):
-        collector.skip_compare += ("text/html", "image/svg+xml")
+        collector.skip_compare += ("text/html", "text/markdown", "image/svg+xml")
