@@ -169,6 +169,7 @@ def test_latex_reads_as_a_person_writes():
     assert latex(-(p[j] - KroneckerDelta(i, j)) * p[i]) == (
         r"p_{i} \left(\delta_{i j} - p_{j}\right)"
     )
+    assert latex(z[j] * Sum(z[k], k) / n) == r"\frac{z_{j}}{n} \sum_{k} z_{k}"
     assert latex(Sum(z[k], (k, 0, 2))) == r"\sum_{k=0}^{2} z_{k}"
     assert latex(token[i]) == r"\mathrm{token}_{i}"
     primed = diff(Sum(z[k] ** 2, k), z[k])

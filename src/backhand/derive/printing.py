@@ -41,7 +41,8 @@ class _Printer(LatexPrinter):
             expr = -coefficient * flipped
         sums = [factor for factor in Mul.make_args(expr) if isinstance(factor, Sum)]
         front = expr / Mul(*sums)
-        if sums and fraction(front)[1] != 1:  # 1/n in front of the sum, not under it
+        below = fraction(front)[1]
+        if sums and below != 1 and not below.has(Sum):  # 1/n in front of the sum
             return " ".join(map(self._print, [front, *sums]))
         if isinstance(expr, Mul):
             expr = Mul._from_args(sorted(expr.args, key=_rank))
