@@ -32,6 +32,7 @@ ROLES = {
     "forward": {"color": FORWARD, "linestyle": "-", "linewidth": 2},
     "backward": {"color": BACKWARD, "linestyle": "--", "linewidth": 2},
     "wrong": {"color": WRONG, "linestyle": ":", "linewidth": 2.4},
+    "baseline": {"color": MUTED, "linestyle": "-.", "linewidth": 2},
     "reference": {"color": MUTED, "linestyle": "-", "linewidth": 1},
     "float64": {"color": INK, "linestyle": "-", "linewidth": 2},
     "float32": {"color": MUTED, "linestyle": "-.", "linewidth": 2},
