@@ -146,7 +146,7 @@ class Forward:
         return self._rows(np.stack(dys))
 
     def _rows(self, y):
-        y = y.reshape(len(y), -1)
+        y = y.reshape(len(y), self.y.size)
         return y if self.all_finite else y[:, self.finite]
 
     def _single(self, x):
@@ -301,7 +301,8 @@ class Response:
         """
         x = self.forward.x
         across = np.random.default_rng(1).standard_normal(x.shape)
-        across *= magnitude(x) / max(_norm(across), 1.0)
+        # Each entry by a part of itself, so that none crosses a kink at zero.
+        across *= (np.abs(x) if np.any(x) else 1.0) / max(_norm(across), 1.0)
         times = STEP * np.arange(-6, 6).reshape((-1,) + (1,) * x.ndim)
         chunks = np.array_split(x + times * across, -(-len(times) // self.forward.per_call))
         y = np.concatenate([self.forward(points) for points in chunks])
@@ -341,7 +342,7 @@ def estimate(forward, lines, dys, analytic=None):
     value = first.slope.copy()
     error = first.noise.copy()
     kink = np.zeros(value.shape, bool)
-    blind = 100 * STEP * first.noise
+    blind = 100 * STEP * first.noise * lines.unit / np.maximum(lines.unit, 1.0)
     if analytic is None:
         return Estimate(value, error, kink, blind, None)
     size = np.array([
@@ -392,9 +393,11 @@ def climb(response, lines, analytic, size):
         np.moveaxis(part.reshape(len(part), *steps.shape), 0, 1) for part in every[:3]
     )  # (R, K, P)
     stills = every.still.reshape(steps.shape)
-    # Where no output moves, it may be a small part of a larger sum that did not move:
-    # as large as the output becomes elsewhere.
-    ulps = np.nan_to_num(noise * steps[:, None], posinf=0.0).max(axis=0)
+    # An output that does not move may be the difference of numbers that lost the step,
+    # as large as it becomes nearby.
+    scale = np.maximum(response.lines.unit[lines], 1.0)
+    ulps = np.where((steps <= 10 * scale)[:, None], noise * steps[:, None], 0.0)
+    ulps = np.nan_to_num(ulps, posinf=0.0).max(axis=0)
     noise = np.where(stills[:, None], ulps / steps[:, None], noise)
     value, error = slopes[0].copy(), np.full_like(slopes[0], np.inf)
     low, high = np.full_like(value, -np.inf), np.full_like(value, np.inf)
@@ -408,15 +411,14 @@ def climb(response, lines, analytic, size):
         near = steps[rung] < 16 * steps[rung - 1]
         doubt = noise[rung] + np.abs(slope - slopes[rung - 1])
         if rung >= FAR:  # good enough to agree with, too far out to accuse
-            doubt = np.where(np.abs(slope - analytic) > doubt, np.inf, doubt)
+            doubt = np.where(np.abs(slope - analytic) > 2 * doubt, np.inf, doubt)
         better = consistent & says & near & (doubt < error)
         value = np.where(better, slope, value)
         error = np.where(better, doubt, error)
     error = np.where(absorbed(slopes, stills, noise, analytic), np.inf, error)
     kink = kinks(steps, np.abs(bends), noise, size)
-    at_home = noise * steps[:, None]
-    blind = 100 * at_home[2 + len(LADDER) // 2] / response.lines.unit[lines]
-    return value, error, kink, blind
+    home = 2 + len(LADDER) // 2  # the usual step
+    return value, error, kink, 100 * noise[home] * steps[home] / scale
 
 
 def absorbed(slopes, stills, noise, analytic):
@@ -441,7 +443,7 @@ def ladder(unit, own):
     usual = np.multiply.outer(LADDER, unit)
     small = np.where(own > 0, own, np.minimum(unit, 1.0))
     shortest = np.minimum(STEP * small, usual[0] / 32)
-    longer = np.multiply.outer(8.0 ** np.arange(6), np.maximum(STEP, 8 * usual[-1]))
+    longer = np.multiply.outer(8.0 ** np.arange(8), np.maximum(STEP / 512, 8 * usual[-1]))
     return np.stack([shortest, 4 * shortest, *usual, *longer])
 
 

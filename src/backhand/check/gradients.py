@@ -141,11 +141,13 @@ def _report(subject, dys, analytic, seed, entrywise):
     if not any(goes_by_entry(subject.values[i], entrywise) for i in floats):
         rows = _rows_together(subject, dys, analytic, seed)
         if rows:
-            return _conclude(rows, subject.findings)
+            return _conclude(rows, subject, subject.findings)
 
     comparisons = {}
     for position in floats:
         def jittered(position=position):
+            if any(finding.kind == "not_repeatable" for finding in subject.findings):
+                return [gradients[position] for gradients in analytic]
             values = _jitter(subject, analytic)
             return [subject.ask(dy, values)[position] for dy in dys]
 
@@ -163,7 +165,7 @@ def _report(subject, dys, analytic, seed, entrywise):
     for row in (comparison.row for comparison in comparisons.values()):
         notes = [note for note in (row.note, *remarks.get(row.name, ())) if note]
         rows.append(row._replace(note="; ".join(notes)))
-    return _conclude(rows, subject.findings + findings)
+    return _conclude(rows, subject, subject.findings + findings)
 
 
 def _rows_together(subject, dys, analytic, seed):
@@ -188,8 +190,10 @@ def _rows_together(subject, dys, analytic, seed):
     ]
 
 
-def _conclude(rows, findings):
+def _conclude(rows, subject, findings):
     verdicts = [row.verdict for row in rows]
+    if not np.isfinite(subject.y).all():  # what is nan has no derivative
+        verdicts.append("inconclusive")
     if any(finding.kind in RULES for finding in findings):
         verdicts.append("disagree")
     return Report(rows, findings, min(verdicts, key=VERDICTS.index))

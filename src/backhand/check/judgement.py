@@ -90,6 +90,9 @@ def compare(name, forward, dys, analytic, jittered, *, seed=0, entrywise=None):
     x = forward.x
     if any(a.shape != x.shape for a in analytic):
         return _compare_shapes(name, forward, dys, analytic)
+    if x.size == 0:
+        row = Row(name, "agree", 0.0, None, np.nan, np.nan, np.nan, "no entries")
+        return _comparison(name, x, analytic, Judged(*[np.zeros((len(dys), 0))] * 7), [], row)
     if goes_by_entry(x, entrywise):
         return _compare_entries(name, forward, dys, analytic, jittered, np.arange(x.size))
 
@@ -167,10 +170,10 @@ def _comparison(name, x, analytic, judged, entries, row):
     """What was judged at some entries, written into arrays of x's shape."""
 
     def spread(values, fill):
-        full = np.full((len(values), x.size), fill, values.dtype)
+        full = np.full((len(values), x.size), fill)
         if len(entries):
             full[:, entries] = values
-        return full.reshape(-1, *x.shape)
+        return full.reshape(len(values), *x.shape)
 
     return Comparison(
         name, x, analytic,
@@ -192,10 +195,11 @@ def _judge(forward, lines, dys, analytic, jittered):
     wrong |= ~np.isfinite(claimed) & np.isfinite(value) & forward.all_finite
 
     # Nothing can be said against a gradient that moves no digit of the output.
-    vanishing = (np.abs(claimed) <= blind) & ~wrong
+    vanishing = (np.abs(claimed) <= blind) & (np.abs(value) <= CERTAIN * error)
+    vanishing &= np.isfinite(error)
     blurred = (gap > NEGLIGIBLE * size) & (CERTAIN * error > BLURRED * size) & ~vanishing
     undecided = ~wrong & (kink | ~np.isfinite(gap) | blurred)
-    relative = np.where(vanishing, 0.0, gap) / np.where(size > 0, size, 1.0)
+    relative = np.where(vanishing & ~(wrong | undecided), 0.0, gap) / np.where(size > 0, size, 1.0)
     relative = np.where(np.isfinite(gap), relative, np.inf)
     return Judged(claimed, value, error, relative, wrong, undecided, kink)
 
@@ -206,8 +210,6 @@ def _certainly_off(gap, error, size):
 
 def _row(name, judged, note, shape=None, entries=None):
     """The row for the line that is off most, among those that decide the verdict."""
-    if judged.wrong.size == 0:
-        return Row(name, "agree", 0.0, None, np.nan, np.nan, np.nan, "no entries")
     deciding = {"disagree": judged.wrong, "inconclusive": judged.undecided}
     among = deciding.get(judged.verdict, np.ones(judged.wrong.shape, bool))
     k, line = np.unravel_index(

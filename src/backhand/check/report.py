@@ -85,6 +85,9 @@ class Report:
             for verdict, words in zip(VERDICTS, wording)
             if any(row.verdict == verdict for row in self.rows)
         ]
+        if self.verdict not in {row.verdict for row in self.rows} and self.findings:
+            first = self.findings[0]
+            groups.append(f"but {first.kind} in {first.name}")
         return "; ".join(groups) or "nothing could be compared"
 
     def to_html(self, links=None):

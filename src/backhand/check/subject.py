@@ -88,8 +88,8 @@ class Subject:
         it does wrong in passing is added to the findings.
         """
         values = _copies(self.values if values is None else values)
-        before = _copies(values)
         _, cache = self.forward(values)
+        before = _copies(values)
         given = dy.copy()
         first = [None if g is None else g.copy() for g in self.backward(given, cache)]
         changed = [n for n, v, b in zip(self.names, values, before) if not _same(v, b)]

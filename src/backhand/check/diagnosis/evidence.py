@@ -108,12 +108,12 @@ class Evidence:
         gradient = self.subject.ask(dy, values)[self.position]
         return np.zeros(self.x.shape) if gradient is None else gradient
 
-    def derivative(self, dy, x=None):
-        """The numeric gradient for another dy, or at another x: (*x.shape)."""
+    def derivative(self, dys, x=None):
+        """Numeric gradients for other dys, or at another x: (K, *x.shape)."""
         values = list(self.subject.values)
         values[self.position] = self.x if x is None else x
-        response = self._response(values, Entries(values[self.position]), [dy])
-        return response.usual().slope.reshape(self.x.shape)
+        response = self._response(values, Entries(values[self.position]), dys)
+        return response.usual().slope.reshape(len(dys), *self.x.shape)
 
     def one_sided(self, k, index):
         """The slopes before and after an entry of x."""
@@ -159,7 +159,7 @@ class Evidence:
         quantities = {}
         if self.y.ndim == 0 and abs(self.dys[0]) > 0 and len(self.dys) == 1:
             quantities["dy"] = float(self.dys[0])
-        arrays = {"y": self.y, self.name: self.x, **self.others, **self.ids}
+        arrays = {self.name: self.x, **self.others, **self.ids, "y": self.y}
         for name, array in arrays.items():
             for axis, length in enumerate(array.shape):
                 label = f"the length of axis {axis} of {name}"
@@ -179,7 +179,7 @@ class Evidence:
         if not found:
             return ""
         form, labels = min(found.items(), key=lambda item: len(item[0]))
-        return f"{abs(constant):.4g} is " + form.format(" or ".join(labels[:2]))
+        return f"{abs(constant):.4g} is " + form.format(labels[0])
 
 
 def _forms(q):

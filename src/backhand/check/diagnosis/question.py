@@ -47,13 +47,20 @@ def noise(e, comparison):
         return
     size = np.nanmax(np.abs(np.stack([e.numeric, e.analytic])))
     error = np.nanmax(np.where(blurred, e.error, 0.0))
-    known = f"±{error:.1e}" if np.isfinite(error) else "not settled as the step shrinks"
     single = e.subject.y.dtype == np.float32
+    if not np.isfinite(error):
+        yield Finding(
+            "float_noise", e.name,
+            f"the difference quotient does not settle as the step shrinks, in "
+            f"{entries(e.count(blurred), e.count(e.known))}",
+            "Forward is a step function there, or loses the digits that matter.",
+        )
+        return
     yield Finding(
         "float_noise", e.name,
-        f"the numeric derivative is {known} where the largest entry is {size:.1e}, in "
-        f"{entries(e.count(blurred), e.count(e.known))}: forward's round-off hides "
-        "the rest" + ("; it computes in float32" if single else ""),
+        f"the two can be compared to ±{error:.1e} only, where the largest entry is {size:.1e}, "
+        f"in {entries(e.count(blurred), e.count(e.known))}: round-off hides the rest"
+        + ("; forward computes in float32" if single else ""),
         "Compute in float64 throughout, on inputs where the output is neither huge nor "
         "saturated.",
     )
