@@ -8,13 +8,13 @@ def catalogue(op_name):
     """A table: each known mistake in an op, what it does, what hides it."""
     found = mistakes.of(op_name)
     return Table(
-        ["mistake", "what you see", "hidden by", "named as"],
+        ["mistake", "what you see", "hidden by", "the report says"],
         [
             [
                 each.name.replace("-", " "),
                 each.symptom,
                 "; ".join(design.name for design in each.hidden_by) or "nothing tried",
-                each.kind.replace("_", " "),
+                each.kind.replace("_", " ") if each.tellable else "that it is wrong",
             ]
             for each in found
         ],

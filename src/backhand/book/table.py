@@ -51,8 +51,13 @@ class Source:
         return f"Source of {', '.join(names)}"
 
     def _repr_mimebundle_(self, include=None, exclude=None):
-        code = "\n\n\n".join(map(_without_docstring, self.functions))
+        code = code_of(*self.functions)
         return {"text/markdown": f"```python\n{code}\n```", "text/plain": repr(self)}
+
+
+def code_of(*functions):
+    """The code of functions, docstrings cut to their first line."""
+    return "\n\n\n".join(map(_without_docstring, functions))
 
 
 def _without_docstring(function):
