@@ -37,10 +37,11 @@ def test_a_wrong_optimiser_loses_its_closed_form(monkeypatch):
 
 @pytest.mark.parametrize("each", ROWS, ids=lambda each: each.name)
 def test_each_row_has_its_anchor_and_its_formulas(each):
-    text = markdown(each, [])
+    text = markdown(each, []).replace(" &", " ")  # what aligns the equations
     assert f'id="{each.anchor}"' in text
-    for latex in each.formulas:
-        assert latex.split("=")[-1].strip() in text
+    claimed = each.gradients_latex.values() if each.claim else each.formulas
+    for latex in claimed:
+        assert latex in text
 
 
 def test_an_unknown_heading_is_refused():
