@@ -184,7 +184,7 @@ def _html(report, links):
         heads = "".join(f'<th scope="col">{head}</th>' for head in COLUMNS)
         body = "".join(_html_row(row, mark) for row in report.rows)
         parts.append(
-            '<div class="scroll" tabindex="0" role="region" '
+            '<div class="scroll" tabindex="0" role="group" '
             'aria-label="Analytic and numeric gradients">'
             "<table><caption>Each gradient against finite differences, "
             "at the entry where they differ most</caption>"
