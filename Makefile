@@ -62,10 +62,9 @@ serve: ## serve the site on this machine, port $(PORT)
 lab: $(ENV) ## open the notebooks in JupyterLab
 	$(BIN)/jupyter lab
 
-# A notebook's cells need one kernel, hence one worker a file.
 test: book ## run every test
 	@$(BIN)/python tools/chromium.py
-	$(BIN)/pytest -n logical --dist loadfile -rs --doctest-modules \
+	$(BIN)/pytest -n logical --dist loadgroup -rs --doctest-modules \
 		--nbval --nbval-current-env --nbval-sanitize-with tests/notebooks/sanitize.cfg \
 		$(wildcard src tests chapters appendix)
 
