@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from itertools import product
 
 import numpy as np
-from sympy import Expr, Indexed, IndexedBase, Integer, Matrix, Sum, Symbol, lambdify
+from sympy import Expr, Idx, Indexed, IndexedBase, Integer, Matrix, Sum, Symbol, lambdify
 
 from .kernel import contract, diff, unfold
 from .printing import latex
@@ -173,7 +173,9 @@ def _letter(entry):
 
 def _evaluate(expr, free, values):
     names = [name for name in values if not isinstance(name, Integer)]
-    function = lambdify([*names, *free], expr, modules="numpy")
+    labels = {k: k.label for k in expr.atoms(Idx) | set(free)}  # lambdify knows no Idx
+    arguments = [*names, *(labels[k] for k in free)]
+    function = lambdify(arguments, expr.xreplace(labels), modules="numpy")
     lengths = [values[k.upper + 1] for k in free]
     known = [values[name] for name in names]
     cells = [function(*known, *at) for at in product(*map(range, lengths))]
