@@ -195,3 +195,5 @@ def test_arrays_that_do_not_fit_are_refused():
         CLAIMS["linear"].evaluate(
             random((T, 2)), x=random((T, 3)), w=random((3, 2)), b=random(5)
         )
+    with pytest.raises(ValueError, match="dy: axis a has length 3, elsewhere it is 2"):
+        CLAIMS["rope"].evaluate(random((T, 2, 3)), x=random((T, 2, 3)), base=100.0)

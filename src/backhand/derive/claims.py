@@ -5,7 +5,17 @@ from dataclasses import dataclass, field
 from itertools import product
 
 import numpy as np
-from sympy import Expr, Idx, Indexed, IndexedBase, Integer, Matrix, Sum, Symbol, lambdify
+from sympy import (
+    Expr,
+    Idx,
+    Indexed,
+    IndexedBase,
+    Integer,
+    Matrix,
+    Sum,
+    Symbol,
+    lambdify,
+)
 
 from .kernel import contract, diff, unfold
 from .printing import latex
@@ -70,9 +80,7 @@ class Claim:
     def prove(self, *names):
         """Derived minus claimed for these gradients, or all: 0, for every size."""
         return {
-            name: difference(
-                self.derive(name), self.gradients[name], self.definitions
-            )
+            name: difference(self.derive(name), self.gradients[name], self.definitions)
             for name in names or self.gradients
         }
 
@@ -107,7 +115,8 @@ class Claim:
         for entry, array in zip(entries, [dy, *inputs.values()], strict=True):
             values[_name(entry)] = np.asarray(array)
             for k, length in zip(_indices(entry), np.shape(array), strict=True):
-                known = values.setdefault(k.upper + 1, length)
+                values.setdefault(k.upper + 1, length)
+                known = _length(k, values)
                 if known != length:
                     raise ValueError(
                         f"{_letter(entry)}: axis {k} has length {length}, elsewhere"
@@ -171,12 +180,17 @@ def _letter(entry):
     return str(_name(entry))
 
 
+def _length(k, values):
+    size = k.upper + 1
+    return int(size) if size.is_Integer else values[size]
+
+
 def _evaluate(expr, free, values):
     names = [name for name in values if not isinstance(name, Integer)]
     labels = {k: k.label for k in expr.atoms(Idx) | set(free)}  # lambdify knows no Idx
     arguments = [*names, *(labels[k] for k in free)]
     function = lambdify(arguments, expr.xreplace(labels), modules="numpy")
-    lengths = [values[k.upper + 1] for k in free]
+    lengths = [_length(k, values) for k in free]
     known = [values[name] for name in names]
     cells = [function(*known, *at) for at in product(*map(range, lengths))]
     return np.array(cells, dtype=float).reshape(lengths)
