@@ -20,7 +20,7 @@ from .differences import EPS, magnitude
 
 STEP = EPS ** (1 / 3)
 # The usual rungs of the ladder, in units of an entry's magnitude.
-LADDER = STEP * 8.0 ** np.arange(-4, 4)
+LADDER = STEP * 8.0 ** np.arange(-10, 4)
 FAR = 2 + len(LADDER)  # the first rung that is longer than these
 NEGLIGIBLE = 1e-6  # of an array's largest entry
 KINKED = 1e-3  # a change of slope of this much of the largest entry, at one step
@@ -167,7 +167,10 @@ class Forward:
         """
         if self.x.size < WORTH_STACKING or self.per_call < 4:
             return
-        apart = np.random.default_rng(0).uniform(0.05, 0.2, (2, *self.x.shape))
+        # As many as no axis has entries, or table[[0, 1]] of two tables looks right.
+        lengths = {n for v in self.inputs if isinstance(v, np.ndarray) for n in v.shape}
+        count = next(n for n in range(2, len(lengths) + 3) if n not in lengths)
+        apart = np.random.default_rng(0).uniform(0.05, 0.2, (count, *self.x.shape))
         probe = self.x + apart * magnitude(self.x)
         expected = np.stack([self._single(point) for point in probe])
         for stacked in (self._stack_one, self._stack_all):
@@ -234,7 +237,6 @@ class Response:
         self.dys = forward.columns(dys)
         self.here = forward.here()
         self.round_off = round_off(self.here[None], self.dys)
-        self.measured = np.zeros(len(dys))
 
     def usual(self):
         """Differences along all lines at the usual step."""
@@ -263,7 +265,7 @@ class Response:
         if far:
             largest = np.maximum(np.abs(moved[:count]), np.abs(moved[count:]))
             ulps = round_off(largest + np.abs(self.here), self.dys)
-        noise = np.maximum(ulps, self.measured).T * 2 / run
+        noise = ulps.T * 2 / run
         moves = np.any(moved, axis=1)
         still = ~(moves[:count] | moves[count:])
         return Sample((ahead - behind) / run, (ahead + behind) * 2 / run, noise, still)
@@ -292,22 +294,32 @@ class Response:
         flat = (len(dys), x.size)
         return Sample(slope.reshape(flat), bend.reshape(flat), noise, still.ravel())
 
-    def measure_round_off(self):
-        """Find out what round-off the forward pass really has.
+    def measured_noise(self):
+        """How far off sum(dy · y) really is, as far as can be measured: (K,).
 
-        Fourth differences along a short line: what a smooth function leaves there
-        is h⁴, nothing, so what is seen is noise. A sum that cancels inside forward
-        shows here, though not in the size of y.
+        A sum that cancels inside forward, or float32, does not show in the size of y.
+        But in fourth differences along a line a smooth function leaves next to nothing,
+        so what is seen there is noise. It is the same for moves of any size, until
+        they are so long that the function itself is seen: the first two sizes that
+        find the same give the answer.
         """
         x = self.forward.x
         across = np.random.default_rng(1).standard_normal(x.shape)
         # Each entry by a part of itself, so that none crosses a kink at zero.
         across *= (np.abs(x) if np.any(x) else 1.0) / max(_norm(across), 1.0)
-        times = STEP * np.arange(-6, 6).reshape((-1,) + (1,) * x.ndim)
-        chunks = np.array_split(x + times * across, -(-len(times) // self.forward.per_call))
-        y = np.concatenate([self.forward(points) for points in chunks])
-        fourth = np.diff(y, n=4, axis=0) @ self.dys.T  # variance 70 · noise²
-        self.measured = np.nan_to_num(np.sqrt(np.mean(fourth**2, axis=0) / 70))
+        sizes = LADDER[LADDER <= STEP]
+        times = np.multiply.outer(sizes, np.arange(-5, 5)).reshape((-1,) + (1,) * x.ndim)
+        chunks = np.array_split(times, -(-len(times) // self.forward.per_call))
+        y = np.concatenate([self.forward(x + part * across) for part in chunks])
+        fourth = np.diff(y.reshape(len(sizes), 10, -1), n=4, axis=1) @ self.dys.T
+        fourth = np.nan_to_num(np.abs(fourth))
+        # The variance of a fourth difference is 70 times that of its parts.
+        top = np.maximum(fourth.max(axis=1, keepdims=True), TINY)
+        seen = top[:, 0] * np.sqrt(np.mean((fourth / top) ** 2, axis=1) / 70)
+        level = (seen[:-1] > TINY) & (seen[1:] < 8 * seen[:-1]) & (seen[1:] > seen[:-1] / 8)
+        first = np.argmax(level, axis=0)
+        larger = np.maximum(seen[:-1], seen[1:])[first, np.arange(len(self.dys))]
+        return np.where(level.any(axis=0), larger, 0.0)
 
 
 def round_off(y, dys):
@@ -361,26 +373,28 @@ def estimate(forward, lines, dys, analytic=None):
     if len(open_) == 0:
         return found
 
-    response.measure_round_off()
     half = response.sample(open_, STEP / 2 * lines.unit[open_])
-    noise = half.noise
+    measured = response.measured_noise()[:, None]
+    noise = np.maximum(half.noise, measured / (STEP / 2 * lines.unit[open_]))
     change = np.abs(half.slope - first.slope[:, open_])
     value[:, open_], error[:, open_] = half.slope, change + noise
     gap = np.abs(half.slope - analytic[:, open_])
+    settled = change <= np.maximum(10 * noise, GROSS * np.abs(half.slope))
     clear = (
-        (gap > np.maximum(100 * error[:, open_], GROSS * size))
+        settled
+        & (gap > np.maximum(100 * error[:, open_], GROSS * size))
         & ~bent[:, open_]
         & ~(first.still[open_] | odd_step[open_])
     )
     unclear = open_[~np.all(clear, axis=0)]
     if len(unclear):
-        better = climb(response, unclear, analytic[:, unclear], size)
+        better = climb(response, unclear, analytic[:, unclear], size, measured)
         for all_lines, these in zip(found[:4], better):
             all_lines[:, unclear] = these
     return found
 
 
-def climb(response, lines, analytic, size):
+def climb(response, lines, analytic, size, measured):
     """Estimate derivatives on a ladder of steps, from the shortest one upwards.
 
     Returns
@@ -393,6 +407,7 @@ def climb(response, lines, analytic, size):
         np.moveaxis(part.reshape(len(part), *steps.shape), 0, 1) for part in every[:3]
     )  # (R, K, P)
     stills = every.still.reshape(steps.shape)
+    noise = np.maximum(noise, measured / steps[:, None])
     # An output that does not move may be the difference of numbers that lost the step,
     # as large as it becomes nearby.
     scale = np.maximum(response.lines.unit[lines], 1.0)
@@ -417,7 +432,7 @@ def climb(response, lines, analytic, size):
         error = np.where(better, doubt, error)
     error = np.where(absorbed(slopes, stills, noise, analytic), np.inf, error)
     kink = kinks(steps, np.abs(bends), noise, size)
-    home = 2 + len(LADDER) // 2  # the usual step
+    home = 2 + list(LADDER).index(STEP)
     return value, error, kink, 100 * noise[home] * steps[home] / scale
 
 

@@ -5,6 +5,8 @@ itself has no derivative to compare with, and a backward pass that changes its
 arguments is wrong whatever it returns.   A.8; chapters/checking
 """
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from .diagnosis import diagnose
@@ -108,6 +110,8 @@ def check_loss(loss, grads, params, *, seed=0):
     >>> report.verdict
     'agree'
     """
+    if not isinstance(params, Mapping):
+        raise TypeError(f"params is {type(params).__name__}; it needs a dict")
     names = list(params)
 
     def forward(*values):
@@ -115,8 +119,13 @@ def check_loss(loss, grads, params, *, seed=0):
         return loss(values), values
 
     def backward(dy, values):
-        returned = {name: g for name, g in grads(values).items() if g is not None}
-        return {name: dy * np.asarray(g) for name, g in returned.items()}
+        returned = grads(values)
+        if not isinstance(returned, Mapping):
+            raise TypeError(
+                f"grads returned {type(returned).__name__}; it needs a dict by the names "
+                "of params"
+            )
+        return {n: dy * np.asarray(g) for n, g in returned.items() if g is not None}
 
     with np.errstate(all="ignore"):
         op = Op(forward, backward)

@@ -34,7 +34,7 @@ def kink(e, comparison):
         "kink", e.name,
         f"at {e.name}[{', '.join(map(str, index))}] = {e.x[tuple(index)]:.6g} the slope "
         f"is {behind:.6g} on one side and {ahead:.6g} on the other"
-        + (f"; so at {count - 1} more" if count > 1 else ""),
+        + (f", and at {count - 1} more like this" if count > 1 else ""),
         "There is no derivative there, only a convention. Check at another point, and "
         "test the convention by itself.",
     )
