@@ -172,6 +172,7 @@ def test_latex_reads_as_a_person_writes():
     assert latex(z[j] * Sum(z[k], k) / n) == r"\frac{z_{j}}{n} \sum_{k} z_{k}"
     assert latex(Sum(z[k], (k, 0, 2))) == r"\sum_{k=0}^{2} z_{k}"
     assert latex(token[i]) == r"\mathrm{token}_{i}"
+    assert latex(KroneckerDelta(k, token[i])) == r"\delta_{k,\mathrm{token}_{i}}"
     primed = diff(Sum(z[k] ** 2, k), z[k])
     assert latex(primed) == r"\sum_{k'} 2 z_{k'} \delta_{k k'}"
 

@@ -74,9 +74,15 @@ class _Printer(LatexPrinter):
         is_word = tex == name and len(name) > 1 and name.isalpha()
         return rf"\mathrm{{{name}}}" if is_word else tex
 
+    def _subscript(self, indices):
+        letters_only = all(isinstance(index, Idx) for index in indices)
+        return (" " if letters_only else ",").join(map(self._print, indices))
+
+    def _print_KroneckerDelta(self, expr):
+        return rf"\delta_{{{self._subscript(expr.args)}}}"
+
     def _print_Indexed(self, expr):
-        letters_only = all(isinstance(index, Idx) for index in expr.indices)
-        subscript = (" " if letters_only else ",").join(map(self._print, expr.indices))
+        subscript = self._subscript(expr.indices)
         base = self._print(expr.base)
         if "_" in base:  # {W_g}_i, and not W_g_i, which TeX refuses
             base = re.sub(r"(\\nabla )?(.*)", r"\1{\2}", base, count=1)
