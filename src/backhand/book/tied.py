@@ -31,7 +31,7 @@ def forward(params, tokens, targets):
 
 
 def backward(caches):
-    """The gradients of the table, as the input and as the readout, and that of w."""
+    """The gradients of the table's two uses, and that of w."""
     at_input, at_layer, at_readout, at_loss = caches
     dlogits = cross_entropy.backward(1.0, at_loss)
     dh, from_readout = unembedding.backward(dlogits, at_readout)

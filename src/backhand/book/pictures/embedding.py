@@ -118,10 +118,10 @@ def _rows(pairs, right, wrong, shown=8):
     if counts.max() == 1:
         panel.set_title("Every row is right")
     panel.vlines(places, assigned, true, color=MUTED, linewidth=1)
-    panel.plot(places, true, "o", color=BACKWARD, ms=8, label="accumulated")
+    panel.plot(places, true, "o", color=BACKWARD, ms=10, label="accumulated")
     panel.plot(places, assigned, "X", color=WRONG, ms=7, label="assigned")
     for place, top, token in zip(places, true, seen, strict=True):
-        panel.text(place, 1.55 * top, counts[token], ha="center", fontsize=9)
+        panel.text(place, 1.7 * top, counts[token], ha="center", fontsize=9)
     panel.set_xticks(
         range(shown), [SYMBOLS[token].replace(" ", "␣") for token in frequent]
     )
