@@ -14,4 +14,4 @@ def pytest_collection_modifyitems(items):
 def pytest_collectstart(collector):
     """Compare text and LaTeX: pictures and widgets are tested on the site."""
     if hasattr(collector, "skip_compare"):
-        collector.skip_compare += ("text/html", "image/svg+xml")
+        collector.skip_compare += ("text/html", "text/markdown", "image/svg+xml")
