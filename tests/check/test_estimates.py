@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from backhand.check import Op, check_gradients
-from backhand.check.estimates import Forward
+from backhand.check.numeric import Forward
 
 X = np.random.default_rng(0).normal(size=(3, 4))
 AGREE, OPEN = {"agree"}, {"agree", "inconclusive"}

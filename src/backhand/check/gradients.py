@@ -11,7 +11,7 @@ import numpy as np
 
 from .diagnosis import diagnose
 from .differences import EPS
-from .estimates import Forward
+from .numeric import Forward
 from .judgement import DIRECTIONS, agree_together, compare, goes_by_entry
 from .op import Op, real_array
 from .report import VERDICTS, Report, Row

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .differences import magnitude
-from .estimates import KINKED, NEGLIGIBLE, STEP, Directions, Entries, estimate
+from .numeric import KINKED, NEGLIGIBLE, STEP, Directions, Entries, Response, estimate
 from .report import Row
 
 CERTAIN = 10  # an error this many times the estimated one is no accident
@@ -76,7 +76,7 @@ def compare(name, forward, dys, analytic, jittered, *, seed=0, entrywise=None):
 
     Parameters
     ----------
-    forward : estimates.Forward
+    forward : numeric.Forward
     dys : list of K upstream gradients
     analytic : list of K arrays
     jittered : callable
@@ -158,9 +158,9 @@ def _compare_shapes(name, forward, dys, analytic):
     x = forward.x
     shape = next(a.shape for a in analytic if a.shape != x.shape)
     entries = np.arange(min(x.size, ENTRYWISE_UP_TO))
-    value, error, *_ = estimate(forward, Entries(x, entries), dys)
-    yes = np.ones(value.shape, bool)
-    judged = Judged(value, value, error, value, wrong=yes, undecided=~yes, kink=~yes)
+    slope, _, noise, _ = Response(forward, Entries(x, entries), dys).usual()
+    yes = np.ones(slope.shape, bool)
+    judged = Judged(slope, slope, noise, slope, wrong=yes, undecided=~yes, kink=~yes)
     note = f"backward returned shape {shape}; {name} has shape {x.shape}"
     row = Row(name, "disagree", np.inf, None, np.nan, np.nan, np.nan, note)
     return _comparison(name, x, analytic, judged, entries, row)
@@ -261,6 +261,6 @@ def _locate(forward, dys, analytic, seed):
             elsewhere[part] = False
             across[elsewhere.reshape(x.shape)] = 0.0
         claimed = np.stack([lines.project(a) for a in analytic])
-        gap = np.abs(estimate(forward, lines, dys).value - claimed)
+        gap = np.abs(Response(forward, lines, dys).usual().slope - claimed)
         entries = parts[int(np.argmax(np.nan_to_num(gap.max(axis=0))))]
     return np.union1d(entries, spread)

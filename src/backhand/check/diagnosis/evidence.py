@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..estimates import Entries, Forward, Response
+from ..numeric import Entries, Forward, Response
 
 ALIKE = 1e-5  # two arrays follow the same pattern if nowhere further apart than this
 SMALL_ENOUGH = 2**18  # entries of a Jacobian that is worth writing out

@@ -1,0 +1,86 @@
+"""Derivatives along lines, as exact as the question needs them.
+
+1. A central difference at ε^(1/3). Where it meets the analytic value, done.
+2. The same at half the step, and forward's noise measured. Where the two agree and the
+   analytic value is far off, done.
+3. A ladder of steps.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .ladder import KINKED, climb
+from .response import STEP, Response
+
+NEGLIGIBLE = 1e-6  # of an array's largest entry
+GROSS = 1e-3  # a disagreement this large needs no second opinion
+
+
+class Estimate(NamedTuple):
+    """Derivatives along L lines, for K upstream gradients."""
+
+    value: np.ndarray  # (K, L) nan where forward is not finite nearby
+    error: np.ndarray  # (K, L) how far value may be off
+    kink: np.ndarray   # (K, L) whether the slopes on the two sides differ
+    blind: np.ndarray  # (K, L) a slope below this moves no digit of the output
+    size: np.ndarray   # (K, 1) the largest entry, which differences are relative to
+
+
+def estimate(forward, lines, dys, analytic):
+    """Estimate derivatives of sum(dy · y).
+
+    Parameters
+    ----------
+    forward : Forward
+    lines : Entries or Directions, L of them
+    dys : list of K arrays of y's shape
+    analytic : list of K arrays of x's shape
+        The gradients they are held against. Effort goes where they differ.
+
+    Returns
+    -------
+    Estimate
+    """
+    response = Response(forward, lines, dys)
+    first = response.usual()
+    found = Estimate(
+        value=first.slope.copy(),
+        error=first.noise.copy(),
+        kink=np.zeros(first.slope.shape, bool),
+        blind=100 * STEP * first.noise * lines.unit / np.maximum(lines.unit, 1.0),
+        size=np.array([
+            [max(lines.largest(a), lines.typical(slopes))]
+            for a, slopes in zip(analytic, first.slope)
+        ]),
+    )
+    analytic = np.stack([lines.project(a) for a in analytic])
+
+    # Written so that nan is not met.
+    met = np.abs(first.slope - analytic) <= NEGLIGIBLE * found.size
+    straight = np.abs(first.bend) <= KINKED * found.size
+    out_of_scale = (lines.own > 0) & (lines.own < 10 * STEP * lines.unit)
+    open_ = np.flatnonzero(~np.all(met & straight, axis=0) | out_of_scale)
+    if len(open_) == 0:
+        return found
+
+    measured = response.measured_noise()
+    steps = STEP / 2 * lines.unit[open_]
+    half = response.sample(open_, steps)
+    noise = np.maximum(half.noise, measured / steps)
+    change = np.abs(half.slope - first.slope[:, open_])
+    found.value[:, open_], found.error[:, open_] = half.slope, change + noise
+
+    gap = np.abs(half.slope - analytic[:, open_])
+    clear = (
+        (gap > np.maximum(100 * (change + noise), GROSS * found.size))
+        & (change <= np.maximum(10 * noise, GROSS * np.abs(half.slope)))
+        & straight[:, open_]
+        & ~(first.still[open_] | out_of_scale[open_])
+    )
+    unclear = open_[~np.all(clear, axis=0)]
+    if len(unclear):
+        better = climb(response, unclear, analytic[:, unclear], found.size, measured)
+        for all_lines, these in zip(found, better):
+            all_lines[:, unclear] = these
+    return found
