@@ -21,10 +21,10 @@ ASSETS := node_modules/.package-lock.json
 SITE := _build/html
 
 .DEFAULT_GOAL := help
-.PHONY: help env assets book serve lab test notebooks measure lock clean
+.PHONY: help env assets book serve lab test test-browser notebooks measure lock clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' Makefile
 
 env: $(ENV) ## the Python environment, in .venv
 
@@ -38,6 +38,7 @@ $(ENV): requirements.txt pyproject.toml
 	@$(PIP) install --no-deps --no-compile --requirement requirements.txt
 	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@$(PIP) uninstall --yes rfc3987-syntax
+	@$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true # some of it is no Python
 	@touch $@
 
 assets: $(ASSETS) ## what the site's pages load, from npm
@@ -70,6 +71,10 @@ test: book ## run every test
 
 measure: book ## weigh the pages, time the sliders
 	$(BIN)/python tools/measure_site.py
+
+test-browser: book ## run every notebook in a browser
+	@$(BIN)/python tools/chromium.py
+	$(BIN)/pytest -n logical -rs -m "" tests/site/test_run.py
 
 notebooks: $(ENV) ## execute the notebooks and save what is committed of them
 	$(BIN)/python tools/notebooks.py save
