@@ -36,9 +36,9 @@ LATEX = re.compile(r"\\[a-zA-Z]{2,}|\\[()\[\]]|\$[^$\n]+\$")
 MYST = re.compile(r"\{[a-z:-]+\}`|^:::|^```", re.MULTILINE)
 
 
-def visit(browser, url):
+def visit(browser, url, **device):
     """Open a page and keep what it asks for and what it complains about."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    context = browser.new_context(**device)
     page = context.new_page()
     page.set_default_timeout(20_000)
     requests, complaints = [], []
@@ -148,20 +148,36 @@ def test_each_step_of_a_slider_changes_what_is_seen(reader):
         assert shown(explorer) == first
 
 
-def test_a_slider_follows_mouse_and_finger(reader):
+def towards_the_end(slider):
+    """A point near the end of a slider's track."""
+    track = explorer_of(slider).locator(".noUi-target").first.bounding_box()
+    return track["x"] + 0.9 * track["width"], track["y"] + track["height"] / 2
+
+
+def test_a_slider_follows_the_mouse(reader):
     for slider in reader.page.get_by_role("slider").all()[:1]:
-        explorer = explorer_of(slider)
-        track = explorer.locator(".noUi-target").first
         slider.press("Home")
-        first = shown(explorer)
-        slider.drag_to(track)
-        assert shown(explorer) != first
-        slider.press("Home")
-        handle, middle = slider.bounding_box(), track.bounding_box()
-        reader.page.mouse.click(
-            middle["x"] + middle["width"] * 0.9, handle["y"] + handle["height"] / 2
+        before, handle = shown(explorer_of(slider)), slider.bounding_box()
+        mouse = reader.page.mouse
+        mouse.move(
+            handle["x"] + handle["width"] / 2, handle["y"] + handle["height"] / 2
         )
-        assert shown(explorer) != first
+        mouse.down()
+        mouse.move(*towards_the_end(slider), steps=3)
+        mouse.up()
+        assert shown(explorer_of(slider)) != before
+
+
+def test_paper_shows_the_text_alone_and_in_light_colours(reader):
+    page = reader.page
+    page.emulate_media(color_scheme="dark", media="print")
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    for part in page.locator(".bd-sidebar, .bd-header-article, .widget-slider").all():
+        expect(part).to_be_hidden()
+    expect(page.locator("html")).to_have_attribute("data-theme", "light")
+    page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    page.emulate_media(media="screen")
 
 
 def test_the_page_asks_no_other_host(reader, address):
@@ -173,9 +189,21 @@ def test_the_page_complains_of_nothing(reader):
     assert reader.complaints == []
 
 
-def test_the_page_opens_from_disk(browser, site, name):
-    reader = visit(browser, (site / f"{name}.html").as_uri())
+def test_the_page_works_from_disk_under_a_finger(browser, site, name):
+    phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
+    reader = visit(browser, (site / f"{name}.html").as_uri(), **phone)
+    for slider in reader.page.get_by_role("slider").all()[:1]:
+        slider.scroll_into_view_if_needed()
+        before = shown(explorer_of(slider))
+        reader.page.touchscreen.tap(*towards_the_end(slider))
+        assert shown(explorer_of(slider)) != before
     reader.close()
     foreign = [url for url in reader.requests if not url.startswith(("file:", "data:"))]
     assert foreign == []
     assert reader.complaints == []
+
+
+def test_the_search_finds_a_page(browser, address):
+    reader = visit(browser, f"{address}/search.html?q=transformer")
+    expect(reader.page.locator("#search-results li").first).to_be_visible()
+    reader.close()
