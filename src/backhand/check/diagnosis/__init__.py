@@ -6,14 +6,12 @@ it, only where the pattern accounts for what is off. One number supports no patt
 
 from itertools import combinations
 
-import numpy as np
-
 from . import factors, jacobian, paths, points, products, question, rows
 from .evidence import Evidence
 from .shapes import wrong_shape
 
-# Each accounts for every entry that is off. Those of a later group are asked only
-# if no earlier one has an answer.
+# All but the last account for every entry that is off. Those of a later group are
+# asked only if no earlier one has an answer.
 GROUPS = (
     (factors.use_of_dy,),
     (factors.constant,),
@@ -32,21 +30,12 @@ GROUPS = (
     (jacobian.not_transposed, jacobian.coupling),
     (paths.gate,),  # where no coupling explains it
     (factors.partly_constant, jacobian.passed_on),
+    (paths.let_through, paths.left_out),
     (jacobian.partly_constant,),
     (jacobian.triangle, jacobian.across),
     (rows.row_vector,),
-    (paths.let_through, paths.left_out),
+    (paths.zeros,),
 )
-NEEDS_JACOBIANS = {
-    jacobian.lost_outputs,
-    jacobian.not_transposed,
-    jacobian.output_factor,
-    jacobian.coupling,
-    jacobian.partly_constant,
-    jacobian.passed_on,
-    jacobian.triangle,
-    jacobian.across,
-}
 
 
 def diagnose(comparisons, subject, dys):
@@ -100,15 +89,12 @@ def diagnose(comparisons, subject, dys):
 def mistakes(e):
     """Findings about one wrong gradient of the right shape."""
     found = list(question.nonfinite(e))
-    if found:
-        return found
-    for group in GROUPS:
-        for detector in group:
-            if e.count(e.wrong) < 2 and detector is not factors.use_of_dy:
-                continue
-            if detector in NEEDS_JACOBIANS and e.jacobians is None:
-                continue
-            found += detector(e)
+    # One number supports no pattern; what becomes of another dy is another number.
+    groups = GROUPS if e.count(e.wrong) > 1 else GROUPS[:1]
+    for group in groups:
         if found:
-            return found
-    return []
+            break
+        for detector in group:
+            kinds = {finding.kind for finding in found}
+            found += [finding for finding in detector(e) if finding.kind not in kinds]
+    return found

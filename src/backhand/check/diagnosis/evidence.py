@@ -87,7 +87,7 @@ class Evidence:
 
     def same(self, a):
         """Whether an array is the numeric gradient."""
-        return self.alike(a, self.numeric)
+        return a is not None and self.alike(a, self.numeric)
 
     @property
     def significant(self):
@@ -104,15 +104,28 @@ class Evidence:
         return int(np.any(where & self.known, axis=0).sum())
 
     def call(self, dy, values=None):
-        """What backward returns for this input, for another dy or other inputs."""
-        gradient = self.subject.ask(dy, values)[self.position]
-        return np.zeros(self.x.shape) if gradient is None else gradient
+        """What backward returns for this input, for another dy or at other values.
+
+        None if it raises or returns another shape.
+        """
+        try:
+            gradient = self.subject.ask(dy, values)[self.position]
+        except Exception:
+            return None
+        gradient = np.zeros(self.x.shape) if gradient is None else gradient
+        return gradient if gradient.shape == self.x.shape else None
 
     def derivative(self, dys, x=None):
-        """Numeric gradients for other dys, or at another x: (K, *x.shape)."""
+        """Numeric gradients for other dys, or at another x: (K, *x.shape).
+
+        None if forward raises there.
+        """
         values = list(self.subject.values)
         values[self.position] = self.x if x is None else x
-        response = self._response(values, Entries(values[self.position]), dys)
+        try:
+            response = self._response(values, Entries(values[self.position]), dys)
+        except Exception:
+            return None
         return response.usual().slope.reshape(len(dys), *self.x.shape)
 
     def one_sided(self, k, index):
@@ -140,16 +153,12 @@ class Evidence:
         if not (1 <= m <= OUTPUTS and m * n <= SMALL_ENOUGH and self.known.all()):
             return None
         units = [unit.reshape(self.y.shape) for unit in np.eye(m)]
-        try:
-            analytic = np.stack([self.call(unit).ravel() for unit in units])
-        except Exception:
+        rows = [self.call(unit) for unit in units]
+        if any(row is None for row in rows) or not np.isfinite(self.y).all():
             return None
+        analytic = np.stack(rows).reshape(m, n)
         flat = np.stack([dy.ravel() for dy in self.dys])
-        if analytic.shape != (m, n) or not self.alike(
-            (flat @ analytic).reshape(self.analytic.shape), self.analytic
-        ):
-            return None
-        if not np.isfinite(self.y).all():
+        if not self.alike((flat @ analytic).reshape(self.analytic.shape), self.analytic):
             return None
         response = self._response(self.subject.values, Entries(self.x), units)
         return analytic, response.usual().slope
@@ -221,7 +230,8 @@ def where(mask, among=True):
 
 def number(value):
     """Four digits, with their zeros: what is not 8.000 is not 8."""
-    return f"{value:#.4g}"
+    short = f"{value:#.4g}"
+    return f"{value:.7g}" if short in ("1.000", "-1.000") else short
 
 
 def listed(numbers, one="index", more="indices"):

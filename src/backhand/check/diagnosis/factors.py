@@ -10,7 +10,7 @@ def use_of_dy(e):
     """Backward is linear in dy: twice the dy gives twice the gradient."""
     factor = 1.75
     once, more = e.analytic[0], e.call(factor * e.dys[0])
-    if more.shape != once.shape or not np.any(once):
+    if more is None or not np.any(once):
         return
     close = 1e-9 * np.max(np.abs(once))
     if np.all(np.abs(more - once) <= close):
@@ -53,7 +53,8 @@ def _constant(e, scope):
         else f"in the {count} of {total} entries that are off"
         + (f" (at {place})" if place else "")
     )
-    times = "−numeric" if abs(c + 1) < 1e-4 else f"{number(c)} × numeric"
+    is_one = abs(abs(c) - 1) <= 1e-6 + 2 * np.max(e.slack) / np.max(np.abs(n))
+    times = "−numeric" if c < 0 and is_one else f"{number(c)} × numeric"
     explained = e.explain(c)
     evidence = f"analytic = {times} {scope_in_words}{explained and '; '}{explained}"
     if c < 0:
@@ -61,7 +62,7 @@ def _constant(e, scope):
             "sign_flip", e.name, evidence,
             "Look for a difference taken the other way round, or a minus lost.",
         )
-    if abs(abs(c) - 1) > 1e-4:
+    if not is_one:
         yield Finding(
             "constant_factor", e.name, evidence,
             "Look for a scale left out or used twice: the count of a mean, the 2 of a "

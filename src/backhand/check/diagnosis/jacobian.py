@@ -5,6 +5,8 @@ multiplies by the analytic one's transpose, so what is written in their rows, on
 off their diagonals says more than one gradient can.
 """
 
+from functools import wraps
+
 import numpy as np
 
 from ..report import Finding
@@ -12,9 +14,19 @@ from .evidence import number, where
 from .factors import factor_finding, fits, functions_of, varies
 
 
-def lost_outputs(e):
+def with_jacobians(detector):
+    """Ask a detector only where both Jacobians could be written out."""
+
+    @wraps(detector)
+    def ask(e):
+        return detector(e, *e.jacobians) if e.jacobians else ()
+
+    return ask
+
+
+@with_jacobians
+def lost_outputs(e, analytic, numeric):
     """Some outputs reach x rightly, the others not at all, or twice."""
-    analytic, numeric = e.jacobians
     close = _slack(analytic, numeric)
     right = np.all(np.abs(analytic - numeric) <= close, axis=1)
     shared = np.sum(np.abs(numeric) > close, axis=0) > 1  # entries of x used repeatedly
@@ -43,9 +55,9 @@ def lost_outputs(e):
         return
 
 
-def not_transposed(e):
+@with_jacobians
+def not_transposed(e, analytic, numeric):
     """Backward multiplies by the Jacobian where its transpose belongs."""
-    analytic, numeric = e.jacobians
     m, n = numeric.shape
     if m != n or m < 2:
         return
@@ -69,11 +81,11 @@ def not_transposed(e):
         )
 
 
-def coupling(e):
+@with_jacobians
+def coupling(e, analytic, numeric):
     """What is off is how an output depends on the other entries of x."""
     if e.y.shape != e.x.shape or e.x.size < 2:
         return
-    analytic, numeric = e.jacobians
     close = _slack(analytic, numeric)
     off = ~np.eye(e.x.size, dtype=bool)
     coupled = off & (np.abs(numeric) > 100 * close)
@@ -108,9 +120,9 @@ def coupling(e):
     yield from _coupling_factor(e, analytic, numeric, off, close)
 
 
-def output_factor(e):
+@with_jacobians
+def output_factor(e, analytic, numeric):
     """What each output sends back lacks a factor, or has one too many."""
-    analytic, numeric = e.jacobians
     close = _slack(analytic, numeric)
     if np.sum(np.abs(numeric) > 100 * close) < 2:
         return
@@ -133,9 +145,9 @@ def output_factor(e):
                 return
 
 
-def partly_constant(e):
+@with_jacobians
+def partly_constant(e, analytic, numeric):
     """What goes from some outputs to some entries of x has the wrong sign or size."""
-    analytic, numeric = e.jacobians
     close = _slack(analytic, numeric)
     off = np.abs(analytic - numeric) > close
     there = np.abs(numeric) > 100 * close
@@ -160,9 +172,9 @@ def partly_constant(e):
     )
 
 
-def passed_on(e):
+@with_jacobians
+def passed_on(e, analytic, numeric):
     """Each dy is passed on as it came, where forward has slopes of other sizes."""
-    analytic, numeric = e.jacobians
     close = _slack(analytic, numeric)
     used = np.abs(analytic) > close
     slopes = numeric[used]
@@ -178,9 +190,10 @@ def passed_on(e):
         )
 
 
-def triangle(e):
+@with_jacobians
+def triangle(e, analytic, numeric):
     """Backward sends dy back to positions that forward hides from the output."""
-    for axis, analytic, numeric in _by_position(e):
+    for axis, analytic, numeric in _by_position(e, analytic, numeric):
         close = _slack(analytic, numeric)
         used, leaks = numeric > close, (analytic > close) & (numeric <= close)
         for side, what in ((np.triu, "later"), (np.tril, "earlier")):
@@ -197,9 +210,12 @@ def triangle(e):
                 return
 
 
-def across(e):
-    """Backward mixes positions that forward treats one by one."""
-    for axis, analytic, numeric in _by_position(e):
+@with_jacobians
+def across(e, analytic, numeric):
+    """Backward mixes positions that forward, summing within each, treats one by one."""
+    if np.all(np.sum(np.abs(numeric) > _slack(analytic, numeric), axis=1) <= 1):
+        return
+    for axis, analytic, numeric in _by_position(e, analytic, numeric):
         close = _slack(analytic, numeric)
         apart = ~np.eye(len(numeric), dtype=bool)
         if not np.any(numeric[apart] > close) and np.sum(analytic[apart] > close) >= 2:
@@ -213,14 +229,14 @@ def across(e):
             return
 
 
-def _by_position(e):
+def _by_position(e, *jacobians):
     """The largest entries of the Jacobians between positions of an axis of both."""
     for axis in range(min(e.x.ndim, e.y.ndim) - 1):
         length = e.x.shape[axis]
         if length != e.y.shape[axis] or length < 2:
             continue
         pairs = []
-        for jacobian in e.jacobians:
+        for jacobian in jacobians:
             blocks = np.abs(jacobian).reshape(e.y.shape + e.x.shape)
             kept = (axis, e.y.ndim + axis)
             pairs.append(blocks.max(axis=tuple(set(range(blocks.ndim)) - set(kept))))

@@ -156,36 +156,55 @@ def _too_much(e, off):
 
 
 def let_through(e):
-    """Non-zero where the truth is zero."""
+    """Non-zero where the truth is zero, and right elsewhere, or dy as it came."""
     leaks = e.wrong & e.zero
-    others = np.any(e.wrong & ~leaks)
     as_it_came = e.y.shape == e.x.shape and e.alike(e.analytic, np.stack(e.dys), e.wrong)
-    if not leaks.any() or e.count(leaks) < 2 and not as_it_came:
+    others = np.any(e.wrong & ~leaks)
+    if not leaks.any() or (others or e.count(leaks) < 2) and not as_it_came:
         return
-    count, place = e.count(leaks), where(leaks.any(axis=0))
-    evidence = (
-        f"analytic is not 0 in {entries(count, e.count(e.known))} where numeric is"
-        + (f" (at {place})" if place else "")
-        + ("; wherever it is off, it is dy as it came" if as_it_came else "")
-        + ("" if others else "; the rest is right")
-    )
-    named = as_it_came or not others
     yield Finding(
-        "missing_mask" if named else "", e.name, evidence,
+        "missing_mask", e.name,
+        _not_zero(e, leaks)
+        + ("; wherever it is off, it is dy as it came" if as_it_came else "")
+        + ("" if others else "; the rest is right"),
         "Apply in backward the mask that forward applied.",
     )
 
 
 def left_out(e):
-    """Zero where the truth is not."""
-    lost = e.wrong & e.significant & (np.abs(e.analytic) <= e.slack)
-    others = np.any(e.wrong & (np.abs(e.analytic) > e.slack))
-    if e.count(lost) < 2:
+    """Zero where the truth is not, and right elsewhere."""
+    lost = _lost(e)
+    if e.count(lost) < 2 or np.any(e.wrong & (np.abs(e.analytic) > e.slack)):
         return
-    count, place = e.count(lost), where(lost.any(axis=0))
     yield Finding(
-        "" if others else "dropped_path", e.name,
-        f"analytic is 0 in {entries(count, e.count(e.known))} where numeric is not"
-        + (f" (at {place})" if place else "") + ("" if others else "; the rest is right"),
+        "dropped_path", e.name, _zero(e, lost) + "; the rest is right",
         "These entries reach the output, and nothing is sent back to them.",
     )
+
+
+def zeros(e):
+    """Remarks on zeros that do not explain everything."""
+    leaks, lost = e.wrong & e.zero, _lost(e)
+    if e.count(leaks) > 1:
+        yield Finding("", e.name, _not_zero(e, leaks), "")
+    if e.count(lost) > 1:
+        yield Finding("", e.name, _zero(e, lost), "")
+
+
+def _lost(e):
+    return e.wrong & e.significant & (np.abs(e.analytic) <= e.slack)
+
+
+def _not_zero(e, leaks):
+    found = entries(e.count(leaks), e.count(e.known))
+    return f"analytic is not 0 in {found} where numeric is{_at(leaks)}"
+
+
+def _zero(e, lost):
+    found = entries(e.count(lost), e.count(e.known))
+    return f"analytic is 0 in {found} where numeric is not{_at(lost)}"
+
+
+def _at(mask):
+    place = where(mask.any(axis=0))
+    return f" (at {place})" if place else ""
