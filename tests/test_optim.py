@@ -145,17 +145,17 @@ def test_a_step_that_is_not_positive_is_refused(make, lr):
 
 
 @pytest.mark.parametrize(
-    "make, option, value",
+    "make, option, value, needed",
     [
-        (Momentum, "beta", 1.0),
-        (Momentum, "beta", -0.1),
-        (Adam, "beta1", 1),
-        (Adam, "beta2", np.nan),
-        (Adam, "eps", 0),
+        (Momentum, "beta", 1.0, "a number from 0 to below 1"),
+        (Momentum, "beta", -0.1, "a number from 0 to below 1"),
+        (Adam, "beta1", 1, "a number from 0 to below 1"),
+        (Adam, "beta2", np.nan, "a number from 0 to below 1"),
+        (Adam, "eps", 0, "a positive number"),
     ],
 )
-def test_a_wrong_option_is_refused_by_name(make, option, value):
-    with pytest.raises(ValueError, match=f"{option} is .*; it needs"):
+def test_a_wrong_option_is_refused_by_name(make, option, value, needed):
+    with pytest.raises(ValueError, match=f"^{option} is .*; it needs {needed}$"):
         make(lr=0.1, **{option: value})
 
 
