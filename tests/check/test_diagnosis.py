@@ -212,6 +212,37 @@ def test_the_slope_of_an_activation_left_out_of_a_layer_is_named():
     assert "(1 − y²) × analytic" in evidence("missing_factor", f, backward, X, w)
 
 
+def test_a_term_without_dy_is_named():
+    def f(x):
+        return x - np.log(np.sum(np.exp(x), axis=-1, keepdims=True))
+
+    told = evidence("missing_factor", f, lambda dy, x: dy - softmax(x), X)
+    assert told.startswith("a term lacks dy: for a dy of zeros dx is up to 0.")
+
+
+def test_another_factor_than_the_one_meant_is_named():
+    def f(x, w, v):
+        return x * w + np.sin(v)
+
+    def backward(dy, x, w, v):
+        return dy * v, dy * x, dy * np.cos(v)
+
+    told = evidence("wrong_operand", f, backward, X, X + 1, 2 * X - 1)
+    assert told == "w × analytic = v × numeric in all 24 entries"
+
+
+def test_a_divisor_of_each_row_is_a_constant_factor_by_row():
+    keep = np.tril(np.ones((4, 6)))
+
+    def f(x):
+        return np.sum(keep * x, axis=1) / np.sum(keep, axis=1)
+
+    told = evidence("constant_factor", f, lambda dy, x: dy[:, None] * keep / 6, X)
+    assert told == (
+        "in each row analytic = c × numeric, with c = 0.3333, 0.5000, 0.6667"
+    )
+
+
 def test_a_dy_passed_on_as_it_came_lacks_a_factor():
     def f(x):
         return np.cos(3 * x) + 2 * x
@@ -310,6 +341,14 @@ def test_a_float_mask_left_out_is_named():
 
     told = kinds(lambda x, mask: mask * np.sin(x), backward, X, mask)
     assert told == ["missing_mask"]
+
+
+def test_entries_of_one_sign_that_are_off_are_remarked_on():
+    def f(x):
+        return np.sum(np.sin(x) + np.abs(x))
+
+    report = check_gradients(Op.plain(f, lambda dy, x: dy * (np.cos(x) + 1)), X)
+    assert not report.findings and report.rows[0].note.endswith("exactly where x is < 0")
 
 
 def test_dy_let_through_at_two_entries_is_enough_if_it_is_dy_itself():
@@ -599,6 +638,27 @@ def test_positions_mixed_by_backward_alone_are_named():
 
     told = evidence("wrong_axis", softmax, backward, x)
     assert "in forward each position along axis 1 is on its own" in told
+
+
+def test_the_mask_of_a_hidden_layer_left_out_is_named_at_its_bias():
+    w = rng.normal(size=(5, 2))
+
+    def f(b):
+        return np.maximum(X[:, :5] + b, 0) @ w
+
+    told = evidence("missing_mask", f, lambda dy, b: np.sum(dy @ w.T, axis=0), np.ones(5))
+    assert told.startswith("backward uses ") and "the 34 that are not 0 are right" in told
+
+
+def test_a_norm_of_an_input_taken_as_a_constant_is_a_dropped_coupling():
+    def f(a):
+        return np.sum(a * GAIN, axis=-1) / np.sqrt(np.sum(a * a, axis=-1))
+
+    def backward(dy, a):
+        return dy[:, None] * GAIN / np.sqrt(np.sum(a * a, axis=-1, keepdims=True))
+
+    told = evidence("dropped_coupling", f, backward, X)
+    assert told.startswith("each row is off by a multiple of a (")
 
 
 def test_a_causal_mask_left_out_of_backward_is_named():

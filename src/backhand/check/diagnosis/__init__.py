@@ -26,15 +26,16 @@ GROUPS = (
         points.wrong_point,
         factors.entrywise,
     ),
-    (jacobian.lost_outputs, jacobian.output_factor),
+    (jacobian.lost_outputs, jacobian.output_factor, factors.exchanged_factor),
     (jacobian.not_transposed, jacobian.coupling),
     (paths.gate,),  # where no coupling explains it
-    (factors.partly_constant, jacobian.passed_on),
+    (factors.partly_constant, factors.constant_by_line, jacobian.passed_on),
     (paths.let_through, paths.left_out),
     (jacobian.partly_constant,),
     (jacobian.triangle, jacobian.across),
+    (jacobian.leaks,),
     (rows.row_vector,),
-    (paths.zeros,),
+    (paths.zeros, paths.signs),
 )
 
 

@@ -187,8 +187,10 @@ class Evidence:
                     found.setdefault(form, []).append(label)
         if not found:
             return ""
-        form, labels = min(found.items(), key=lambda item: len(item[0]))
-        return f"{abs(constant):.4g} is " + form.format(labels[0])
+        form, (label, *others) = min(found.items(), key=lambda item: len(item[0]))
+        others = [other for other in others if not other.endswith(" of y")]
+        also = f" (and {others[0]})" if others else ""
+        return f"{abs(constant):.4g} is {form.format(label)}{also}"
 
 
 def _forms(q):

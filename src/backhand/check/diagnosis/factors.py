@@ -1,5 +1,7 @@
 """A gradient that is the right one times something."""
 
+from itertools import permutations
+
 import numpy as np
 
 from ..report import Finding
@@ -7,10 +9,10 @@ from .evidence import entries, number, where
 
 
 def use_of_dy(e):
-    """Backward is linear in dy: twice the dy gives twice the gradient."""
-    factor = 1.75
-    once, more = e.analytic[0], e.call(factor * e.dys[0])
-    if more is None or not np.any(once):
+    """Backward is linear in dy: twice the dy gives twice the gradient, none gives none."""
+    dy, factor = e.dys[0], 1.75
+    once, more, none = e.analytic[0], e.call(factor * dy), e.call(0 * dy)
+    if more is None or none is None or not np.any(once):
         return
     close = 1e-9 * np.max(np.abs(once))
     if np.all(np.abs(more - once) <= close):
@@ -24,6 +26,13 @@ def use_of_dy(e):
             "extra_factor", e.name,
             f"dy is in it twice: {factor} · dy gives {factor**2:g} times {e.gradient}",
             "Multiply by dy once.",
+        )
+    elif np.any(np.abs(none) > close):
+        yield Finding(
+            "missing_factor", e.name,
+            f"a term lacks dy: for a dy of zeros {e.gradient} is up to "
+            f"{np.max(np.abs(none)):.4g}",
+            "Multiply every term by dy, or by a sum over it.",
         )
 
 
@@ -75,6 +84,28 @@ def _constant(e, scope):
         )
 
 
+def constant_by_line(e):
+    """analytic = c · numeric in each row, or column, with a c of its own."""
+    if e.x.ndim < 2 or not e.known.all():
+        return
+    for axis, line in ((-1, "row"), (0, "column")):
+        k_axis = axis if axis < 0 else axis + 1
+        squares = np.sum(e.numeric**2, axis=(0, k_axis), keepdims=True)
+        c = np.sum(e.analytic * e.numeric, axis=(0, k_axis), keepdims=True)
+        c = c / np.where(squares > 0, squares, 1)
+        strong = np.sum(np.any(e.significant, axis=0), axis=axis, keepdims=True) > 1
+        several = c[0][strong]
+        if len(several) > 1 and np.all(several) and e.alike(e.analytic, c * e.numeric):
+            shown = ", ".join(number(v) for v in several[:4])
+            yield Finding(
+                "constant_factor", e.name,
+                f"in each {line} analytic = c × numeric, with c = {shown}"
+                + (", …" if len(several) > 4 else ""),
+                f"Look for a scale that each {line} has of its own: a count, a norm.",
+            )
+            return
+
+
 def entrywise(e):
     """analytic and numeric differ by a factor that is a known function."""
     strong = e.significant | (e.known & (np.abs(e.analytic) > 100 * e.slack))
@@ -94,6 +125,25 @@ def entrywise(e):
             if e.alike(a, sign * n, scale=size) and not e.alike(a, 0 * a, scale=size):
                 scope = f"in {entries(total, total)}"
                 yield factor_finding(kind, e.name, label, scope, q, minus=sign < 0)
+                return
+
+
+def exchanged_factor(e):
+    """numeric has one array where analytic has another."""
+    arrays = {n: v for n, v in {e.name: e.x, **e.others, "y": e.y}.items()}
+    arrays = {n: np.broadcast_to(v, e.x.shape) for n, v in arrays.items() if fits(v, e.x)}
+    total = e.count(e.known)
+    for (used, p), (meant, q) in permutations(arrays.items(), 2):
+        if {used, meant} == {e.name, "y"}:
+            continue  # y / x is the slope itself wherever y is a multiple of x
+        size = max(1.0, float(np.max(np.abs(p))), float(np.max(np.abs(q))))
+        if np.any(p != q) and e.alike(e.analytic * q, e.numeric * p, scale=size):
+            if not e.alike(e.analytic * q, 0 * q, scale=size):
+                yield Finding(
+                    "wrong_operand", e.name,
+                    f"{meant} × analytic = {used} × numeric in {entries(total, total)}",
+                    f"Where {used} stands as a factor, {meant} is meant.",
+                )
                 return
 
 

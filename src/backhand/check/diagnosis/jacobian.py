@@ -173,6 +173,22 @@ def partly_constant(e, analytic, numeric):
 
 
 @with_jacobians
+def leaks(e, analytic, numeric):
+    """Slopes that are right, but for some that should be zero."""
+    close = _slack(analytic, numeric)
+    off = np.abs(analytic - numeric) > close
+    zero = np.abs(numeric) <= close
+    if np.sum(off) < 2 or np.any(off & ~zero) or np.all(zero):
+        return
+    yield Finding(
+        "missing_mask", e.name,
+        f"backward uses {int(np.sum(off))} slopes of y with respect to {e.name} that are "
+        f"0 in forward; the {int(np.sum(~zero))} that are not 0 are right",
+        "Apply in backward the mask that forward applied, to the same array.",
+    )
+
+
+@with_jacobians
 def passed_on(e, analytic, numeric):
     """Each dy is passed on as it came, where forward has slopes of other sizes."""
     close = _slack(analytic, numeric)

@@ -191,6 +191,19 @@ def zeros(e):
         yield Finding("", e.name, _zero(e, lost), "")
 
 
+def signs(e):
+    """A remark where exactly the entries of one sign, or beyond 1, are off."""
+    off = np.any(e.wrong, axis=0)
+    if not e.known.all() or off.all():
+        return
+    tests = {"< 0": e.x < 0, "> 0": e.x > 0, "= 0": e.x == 0}
+    tests |= {"beyond ±1": np.abs(e.x) > 1, "within ±1": np.abs(e.x) < 1}
+    for words, holds in tests.items():
+        if holds.sum() > 1 and np.array_equal(off, holds):
+            yield Finding("", e.name, f"it is off exactly where {e.name} is {words}", "")
+            return
+
+
 def _lost(e):
     return e.wrong & e.significant & (np.abs(e.analytic) <= e.slack)
 

@@ -14,7 +14,7 @@ from .factors import DIVISORS, functions_of
 
 def row_vector(e):
     """Each row is off by a multiple of ones, the output or the normalised input."""
-    if e.x.ndim == 0 or not e.known.all() or e.y.shape != e.x.shape:
+    if e.x.ndim == 0 or not e.known.all():
         return
     for axis in (-1, 0)[: min(e.x.ndim, 2)]:
         for label, vector in _vectors(e, axis):
@@ -25,8 +25,9 @@ def row_vector(e):
 
 
 def _vectors(e, axis):
-    yield "ones", np.ones(e.x.shape)
-    yield "the output", e.y
+    if e.y.shape == e.x.shape:
+        yield "ones", np.ones(e.x.shape)
+        yield "the output", e.y
     yield f"{e.name} less its mean", e.x - e.x.mean(axis, keepdims=True)
     yield e.name, e.x
 
@@ -50,7 +51,8 @@ def _name_it(e, axis, label, vector, coefficients):
     evidence = f"{of} is off by a multiple of {label} ({shown}{more})"
     advice = f"Look at the term with {label} and a sum over dy."
 
-    sizes = None if e.jacobians is None else _sizes(e, axis, vector)
+    comparable = e.jacobians is not None and e.y.shape == e.x.shape
+    sizes = _sizes(e, axis, vector) if comparable else None
     if sizes is None:
         return Finding("dropped_coupling", e.name, evidence, advice)
     analytic, numeric = sizes
