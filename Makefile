@@ -21,7 +21,8 @@ ASSETS := node_modules/.package-lock.json
 SITE := _build/html
 
 .DEFAULT_GOAL := help
-.PHONY: help env assets book serve lab test test-browser notebooks measure lock clean
+.PHONY: help env assets book serve lab test test-browser notebooks measure bench mutants \
+	lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' Makefile
@@ -76,6 +77,18 @@ test-browser: book ## run every notebook in a browser
 	@$(BIN)/python tools/chromium.py
 	$(BIN)/pytest -n logical -rs -m "" tests/site/test_run.py
 
+# What of PyTorch, JAX and the rest is there takes part; `.[bench]` has them all.
+bench: $(ENV) ## time the package beside other libraries
+	for part in step checkers attention scatter; do \
+		$(BIN)/python -m bench.$$part || exit; echo; done
+
+# MUTANTS: names of some alone, as in MUTANTS='backhand.ops.gelu.*'.
+mutants: $(ENV) ## break the operations in every small way: does a test notice?
+	@$(PIP) install --no-build-isolation --editable ".[mutants]"
+	rm -rf mutants
+	$(BIN)/mutmut run $(if $(MUTANTS),'$(MUTANTS)')
+	$(BIN)/python tools/mutants.py
+
 notebooks: $(ENV) ## execute the notebooks and save what is committed of them
 	$(BIN)/python tools/notebooks.py save
 
@@ -87,4 +100,4 @@ lock: $(ENV) ## requirements.txt anew from pyproject.toml
 		--no-header --generate-hashes --upgrade pyproject.toml --output-file requirements.txt
 
 clean: ## remove all that was made
-	rm -rf $(VENV) node_modules _build
+	rm -rf $(VENV) node_modules _build mutants

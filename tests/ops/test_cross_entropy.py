@@ -48,6 +48,17 @@ def test_a_target_whose_probability_underflows_keeps_an_exact_loss_and_gradient(
     np.testing.assert_array_equal(cross_entropy.backward(1.0, cache), [[-1, 1]])
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_each_row_is_shifted_by_its_own_maximum(dtype):
+    """By the maximum of all, the lower row would be log 0."""
+    logits = np.array([[0, 0], [2000, 2000]], dtype)
+    loss, cache = cross_entropy.forward(logits, [0, 1], reduction="sum")
+    np.testing.assert_allclose(loss, 2 * np.log(2), rtol=1e-6)
+    np.testing.assert_array_equal(
+        cross_entropy.backward(1.0, cache), [[-0.5, 0.5], [0.5, -0.5]]
+    )
+
+
 def test_a_masked_logit_of_minus_infinity_gets_no_gradient():
     loss, cache = cross_entropy.forward([[0.0, 0.0, -np.inf]], [0])
     np.testing.assert_allclose(loss, np.log(2))

@@ -64,3 +64,8 @@ def test_what_is_not_a_float_array_is_refused_by_name(wrong):
 def test_a_table_of_another_width_is_refused(table):
     with pytest.raises(ValueError, match="table has shape"):
         unembedding.forward(X, table)
+
+
+def test_a_scalar_is_nothing_to_unembed():
+    with pytest.raises(ValueError, match=r"^h has shape \(\); it needs at least 1 axes"):
+        unembedding.forward(1.0, W.T)
