@@ -12,11 +12,11 @@ AXE = ROOT / "node_modules/axe-core/axe.min.js"
 AXE_TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 AXE_COLOURS = ["color-contrast", "link-in-text-block"]
 
-READY = """async () => {
-  const views = "script[type$='widget-view+json']";
+WIDGETS_SHOWN = """() => {
   const count = (selector) => document.querySelectorAll(selector).length;
-  const pause = () => new Promise(resume => setTimeout(resume, 20));
-  while (count(views) > count(".widget-subarea > *")) await pause();
+  return count("script[type$='widget-view+json']") <= count(".widget-subarea > *");
+}"""
+SETTLED = """async () => {
   await window.MathJax?.startup.promise;
   await document.fonts.ready;
   await Promise.all([...document.images].map(image => image.decode().catch(() => 0)));
@@ -50,7 +50,8 @@ def visit(browser, url, **device):
         lambda message: message.type == "error" and complaints.append(message.text),
     )
     page.goto(url)
-    page.evaluate(READY)
+    page.wait_for_function(WIDGETS_SHOWN)
+    page.evaluate(SETTLED)
     return SimpleNamespace(
         page=page, requests=requests, complaints=complaints, close=context.close
     )
