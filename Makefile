@@ -30,7 +30,8 @@ help: ## this list
 env: $(ENV) ## the Python environment, in .venv
 
 # jsonschema loads rfc3987-syntax where it finds it: two seconds at each start of
-# Jupyter Book, the tests and JupyterLab, for a check that none of them makes.
+# Jupyter Book, the tests and JupyterLab, for a check that none of them makes. Every
+# kernel warns that it is not encrypted; it listens to this machine only.
 $(ENV): requirements.txt pyproject.toml
 	$(if $(PYTHON),,$(error Python 3.11, 3.12 or 3.13 with venv is needed; \
 		where is it? make PYTHON=/path/to/python (Debian: apt install python3-venv)))
@@ -40,6 +41,8 @@ $(ENV): requirements.txt pyproject.toml
 	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@$(PIP) uninstall --yes rfc3987-syntax
 	@$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true # some of it is no Python
+	@mkdir -p $(VENV)/etc/ipython
+	@echo 'c.IPKernelApp.log_level = "ERROR"' >$(VENV)/etc/ipython/ipython_kernel_config.py
 	@touch $@
 
 assets: $(ASSETS) ## what the site's pages load, from npm
