@@ -72,8 +72,10 @@ def test_arrays_are_judged_one_by_one():
 
 def test_a_right_row_beside_a_much_larger_wrong_one_is_right():
     report = check(
-        lambda x, w: 1e-8 * np.sum(x) + np.sum(w), lambda dy, x, w: (1e-8 * dy + 0 * x, 2 * dy + 0 * w),
-        X, X,
+        lambda x, w: 1e-8 * np.sum(x) + np.sum(w),
+        lambda dy, x, w: (1e-8 * dy + 0 * x, 2 * dy + 0 * w),
+        X,
+        X,
     )
     assert [row.verdict for row in report.rows] == ["agree", "disagree"]
 
@@ -101,7 +103,9 @@ def test_dy_of_a_number_is_neither_0_nor_1_nor_minus_1(seed):
     assert min(abs(seen[0]), abs(abs(seen[0]) - 1)) > 0.05
 
 
-@pytest.mark.parametrize("dy", [np.ones((3, 4)), np.zeros((3, 4)), np.full((3, 4), -2.0)])
+@pytest.mark.parametrize(
+    "dy", [np.ones((3, 4)), np.zeros((3, 4)), np.full((3, 4), -2.0)]
+)
 def test_a_given_dy_in_the_null_space_is_named_and_does_not_hide_a_mistake(dy):
     report = check(softmax, softmax_backward, X, dy=dy)
     assert report.verdict == "agree" and kinds(report) == ["uninformative_upstream"]
@@ -216,8 +220,10 @@ def test_no_float_at_all_is_inconclusive():
 @pytest.mark.parametrize(("factor", "verdict"), [(2, "agree"), (3, "disagree")])
 def test_an_integer_with_a_gradient_is_taken_as_float(factor, verdict):
     report = check(
-        lambda n, w: np.sum(w * n**2), lambda dy, n, w: (factor * dy * w * n, dy * n**2),
-        np.array([3, 4]), np.array([0.5, -1.0]),
+        lambda n, w: np.sum(w * n**2),
+        lambda dy, n, w: (factor * dy * w * n, dy * n**2),
+        np.array([3, 4]),
+        np.array([0.5, -1.0]),
     )
     assert report.row("n").verdict == verdict
     assert kinds(report)[0] == "integer_input"
@@ -225,8 +231,10 @@ def test_an_integer_with_a_gradient_is_taken_as_float(factor, verdict):
 
 def test_ids_cannot_be_taken_as_floats():
     report = check(
-        lambda ids, table: table[ids], lambda dy, ids, table: (dy[:, 0], dy + 0 * table),
-        np.array([0, 1]), np.array([[1.0, 2.0], [3.0, 4.0]]),
+        lambda ids, table: table[ids],
+        lambda dy, ids, table: (dy[:, 0], dy + 0 * table),
+        np.array([0, 1]),
+        np.array([[1.0, 2.0], [3.0, 4.0]]),
     )
     assert [row.name for row in report.rows] == ["table"]
     assert "It indexes something" in report.findings[0].evidence
@@ -284,9 +292,7 @@ def test_close_to_a_kink_a_shorter_step_decides(distance, side):
 
 
 def test_ties_of_a_maximum_are_kinks():
-    report = check(
-        np.max, lambda dy, x: dy * (x == x.max()), np.array([1.0, 3.0, 3.0])
-    )
+    report = check(np.max, lambda dy, x: dy * (x == x.max()), np.array([1.0, 3.0, 3.0]))
     assert report.verdict == "inconclusive" and kinds(report) == ["kink"]
     assert "and at 1 more" in report.findings[0].evidence
 
@@ -394,5 +400,7 @@ def test_inputs_of_different_sizes_are_not_judged_by_the_largest_gradient():
     def backward(dy, x, w):
         return 1e6 * dy + 0 * x, 1.001 * dy + 0 * w
 
-    report = check(lambda x, w: 1e6 * np.sum(x) + np.sum(w), backward, X, X, entrywise=False)
+    report = check(
+        lambda x, w: 1e6 * np.sum(x) + np.sum(w), backward, X, X, entrywise=False
+    )
     assert [row.verdict for row in report.rows] == ["agree", "disagree"]

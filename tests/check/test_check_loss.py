@@ -8,8 +8,10 @@ from backhand.check import check_loss
 rng = np.random.default_rng(0)
 DATA, TARGET = rng.normal(size=(20, 6)), rng.normal(size=(20, 3))
 PARAMS = {
-    "w1": rng.normal(size=(6, 8)), "b1": rng.normal(size=8),
-    "w2": rng.normal(size=(8, 3)), "scale": np.array(1.3),
+    "w1": rng.normal(size=(6, 8)),
+    "b1": rng.normal(size=8),
+    "w2": rng.normal(size=(8, 3)),
+    "scale": np.array(1.3),
 }
 
 
@@ -24,7 +26,9 @@ def grads(p):
     g = 2 * (p["scale"] * y - TARGET) / TARGET.size
     dz = p["scale"] * g @ p["w2"].T * (1 - h * h)
     return {
-        "w1": DATA.T @ dz, "b1": dz.sum(axis=0), "w2": p["scale"] * h.T @ g,
+        "w1": DATA.T @ dz,
+        "b1": dz.sum(axis=0),
+        "w2": p["scale"] * h.T @ g,
         "scale": np.sum(g * y),
     }
 
@@ -38,7 +42,9 @@ def test_a_right_model_agrees_block_by_block():
 @pytest.mark.parametrize("block", PARAMS)
 def test_a_wrong_block_is_found_and_the_others_are_right(block):
     def wrong(p):
-        return {name: g * (3.0 if name == block else 1.0) for name, g in grads(p).items()}
+        return {
+            name: g * (3.0 if name == block else 1.0) for name, g in grads(p).items()
+        }
 
     report = check_loss(loss, wrong, PARAMS)
     assert report.verdict == "disagree"
@@ -63,7 +69,10 @@ def test_a_block_without_a_gradient_is_judged_as_zeros():
     report = check_loss(loss, without, PARAMS)
     assert report.row("w2").verdict == "disagree"
     assert [f.kind for f in report.findings] == ["dropped_path"]
-    assert check_loss(loss, lambda p: {**grads(p), "w2": None}, PARAMS).row("w2").analytic == 0
+    assert (
+        check_loss(loss, lambda p: {**grads(p), "w2": None}, PARAMS).row("w2").analytic
+        == 0
+    )
 
 
 def test_float32_parameters_are_checked_in_float64():

@@ -29,24 +29,52 @@ def sigmoid_slope(x):
 HARD = {
     "tiny inputs": (lambda x: x**2, lambda x: 2 * x, 1e-150 * X, AGREE),
     "huge inputs": (lambda x: x**2, lambda x: 2 * x, 1e150 * X, AGREE),
-    "tiny inputs of an output of size one":
-        (sigmoid, sigmoid_slope, 1e-150 * X, AGREE),
+    "tiny inputs of an output of size one": (sigmoid, sigmoid_slope, 1e-150 * X, AGREE),
     "an output of 1e12 beside": (lambda x: 1e12 + x**2, lambda x: 2 * x, X, OPEN),
-    "an output of 1e-12": (lambda x: 1e-12 * np.sin(x), lambda x: 1e-12 * np.cos(x), X,
-                           AGREE),
-    "a sum that cancels to 8 digits":
-        (lambda x: (1e8 + np.sin(x)) - 1e8, np.cos, X, OPEN),
-    "a sum that cancels to nothing": (lambda x: (1e16 + x) - 1e16, np.ones_like, X, OPEN),
-    "1e16 among the inputs": (np.sum, np.ones_like, np.array([1e16, 1.0, -1e16]), AGREE),
-    "log(1 + x) of a tiny x": (lambda x: np.log(1 + x), lambda x: 1 / (1 + x),
-                               1e-150 * np.abs(X), OPEN),
-    "a bump in the shade of 1e150":
-        (lambda x: np.exp(-x * x), lambda x: -2 * x * np.exp(-x * x),
-         np.array([1e150, 1.0, -0.5]), AGREE),
+    "an output of 1e-12": (
+        lambda x: 1e-12 * np.sin(x),
+        lambda x: 1e-12 * np.cos(x),
+        X,
+        AGREE,
+    ),
+    "a sum that cancels to 8 digits": (
+        lambda x: (1e8 + np.sin(x)) - 1e8,
+        np.cos,
+        X,
+        OPEN,
+    ),
+    "a sum that cancels to nothing": (
+        lambda x: (1e16 + x) - 1e16,
+        np.ones_like,
+        X,
+        OPEN,
+    ),
+    "1e16 among the inputs": (
+        np.sum,
+        np.ones_like,
+        np.array([1e16, 1.0, -1e16]),
+        AGREE,
+    ),
+    "log(1 + x) of a tiny x": (
+        lambda x: np.log(1 + x),
+        lambda x: 1 / (1 + x),
+        1e-150 * np.abs(X),
+        OPEN,
+    ),
+    "a bump in the shade of 1e150": (
+        lambda x: np.exp(-x * x),
+        lambda x: -2 * x * np.exp(-x * x),
+        np.array([1e150, 1.0, -0.5]),
+        AGREE,
+    ),
     "saturated on either side": (sigmoid, sigmoid_slope, 300 * X, AGREE),
     "almost saturated": (sigmoid, sigmoid_slope, 15 + np.abs(X), OPEN),
-    "oscillating faster than the usual step":
-        (lambda x: np.sin(1e7 * x), lambda x: 1e7 * np.cos(1e7 * x), X, OPEN),
+    "oscillating faster than the usual step": (
+        lambda x: np.sin(1e7 * x),
+        lambda x: 1e7 * np.cos(1e7 * x),
+        X,
+        OPEN,
+    ),
     "steep at zero": (np.cbrt, lambda x: np.cbrt(x) / (3 * x), 1e-3 * X, AGREE),
     "exponential": (np.exp, np.exp, 300 * X, AGREE),
     "constant": (lambda x: 0 * x + 7.0, np.zeros_like, X, AGREE),
@@ -66,16 +94,28 @@ def test_a_right_gradient_is_not_accused(name):
 def test_twice_the_gradient_is_not_praised(name):
     f, derivative, x, _ = HARD[name]
     with np.errstate(all="ignore"):
-        visible = np.max(np.abs(derivative(x)) * np.abs(x)) > 1e-12 * np.max(np.abs(f(x)))
+        visible = np.max(np.abs(derivative(x)) * np.abs(x)) > 1e-12 * np.max(
+            np.abs(f(x))
+        )
         if visible:
             assert verdict(f, derivative, x, factor=2.0) != "agree"
 
 
-@pytest.mark.parametrize("name", [
-    "tiny inputs", "huge inputs", "an output of 1e12 beside", "an output of 1e-12",
-    "a sum that cancels to 8 digits", "1e16 among the inputs",
-    "a bump in the shade of 1e150", "almost saturated", "steep at zero", "exponential",
-])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "tiny inputs",
+        "huge inputs",
+        "an output of 1e12 beside",
+        "an output of 1e-12",
+        "a sum that cancels to 8 digits",
+        "1e16 among the inputs",
+        "a bump in the shade of 1e150",
+        "almost saturated",
+        "steep at zero",
+        "exponential",
+    ],
+)
 def test_twice_the_gradient_is_caught_where_differences_can_tell(name):
     f, derivative, x, _ = HARD[name]
     with np.errstate(all="ignore"):
@@ -139,7 +179,10 @@ def stacked(f, *inputs, position=0):
     forward = Forward(run, inputs, position, run(inputs))
     forward.stack()
     calls.clear()
-    points = inputs[position] + np.zeros((7, 1))[(...,) + (None,) * (inputs[position].ndim - 1)]
+    points = (
+        inputs[position]
+        + np.zeros((7, 1))[(...,) + (None,) * (inputs[position].ndim - 1)]
+    )
     y = forward(points)
     expected = np.asarray(f(*inputs)).ravel()
     np.testing.assert_allclose(y, np.tile(expected, (7, 1)), rtol=1e-12)
@@ -160,16 +203,19 @@ def test_inputs_that_need_the_same_leading_axes_are_stacked_together():
     assert stacked(f, X, X, position=1)
 
 
-@pytest.mark.parametrize("f", [
-    np.mean,  # over the stack, too
-    lambda x: x - x.mean(),
-    lambda x: (x - x.mean(axis=0)) / x.std(axis=0),
-    lambda x: x.T @ x,
-    lambda x: x[[0, 1, 2]],
-    lambda x: x.reshape(-1),
-    lambda x: np.cumsum(x, axis=0),
-    lambda x: np.sum(x, axis=1),
-])
+@pytest.mark.parametrize(
+    "f",
+    [
+        np.mean,  # over the stack, too
+        lambda x: x - x.mean(),
+        lambda x: (x - x.mean(axis=0)) / x.std(axis=0),
+        lambda x: x.T @ x,
+        lambda x: x[[0, 1, 2]],
+        lambda x: x.reshape(-1),
+        lambda x: np.cumsum(x, axis=0),
+        lambda x: np.sum(x, axis=1),
+    ],
+)
 def test_an_op_that_reads_leading_axes_otherwise_is_not(f):
     assert not stacked(f, X)
 

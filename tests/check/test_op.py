@@ -76,8 +76,12 @@ def test_options_reach_forward_and_as_far_as_it_knows_them_backward():
     def f(x, power=2):
         return x**power
 
-    assert check(lambda dy, x, power=2: power * dy * x ** (power - 1), f, (X,),
-                 power=3).verdict == "agree"
+    assert (
+        check(
+            lambda dy, x, power=2: power * dy * x ** (power - 1), f, (X,), power=3
+        ).verdict
+        == "agree"
+    )
     assert check(lambda dy, x: 3 * dy * x**2, f, (X,), power=3).verdict == "agree"
 
 
@@ -148,13 +152,28 @@ def test_the_callers_arrays_are_left_alone():
 @pytest.mark.parametrize(
     ("backward", "error", "message"),
     [
-        (lambda dy, x, w: dy, ValueError,
-         "returned 1 gradient; forward has 2 floating-point inputs: x, w"),
+        (
+            lambda dy, x, w: dy,
+            ValueError,
+            "returned 1 gradient; forward has 2 floating-point inputs: x, w",
+        ),
         (lambda dy, x, w: (dy, dy, dy), ValueError, "returned 3 gradients"),
         (lambda dy, x, w: {"v": dy}, ValueError, "gradient for 'v'.* inputs are x, w"),
-        (lambda dy, x, w: (dy, "no"), TypeError, "the gradient of w is .* real numbers"),
-        (lambda dy, x, w: (dy, dy * 1j), TypeError, "the gradient of w is .*complex128"),
-        (lambda dy, x, w: (dy, [[1], [2, 3]]), TypeError, "the gradient of w is not an"),
+        (
+            lambda dy, x, w: (dy, "no"),
+            TypeError,
+            "the gradient of w is .* real numbers",
+        ),
+        (
+            lambda dy, x, w: (dy, dy * 1j),
+            TypeError,
+            "the gradient of w is .*complex128",
+        ),
+        (
+            lambda dy, x, w: (dy, [[1], [2, 3]]),
+            TypeError,
+            "the gradient of w is not an",
+        ),
     ],
 )
 def test_what_backward_returns_must_match_the_inputs(backward, error, message):

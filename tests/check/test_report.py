@@ -46,7 +46,9 @@ def test_the_text_says_what_is_wrong_first():
 
 def test_the_text_gives_the_evidence_in_numbers_and_something_to_try():
     text = " ".join(str(WRONG).split())
-    assert "1. constant_factor in x analytic = 3.000 × numeric in all 12 entries" in text
+    assert (
+        "1. constant_factor in x analytic = 3.000 × numeric in all 12 entries" in text
+    )
     assert "3 is the length of axis 0 of x" in text
     assert "-> Look for a scale" in text
 
@@ -57,10 +59,13 @@ def test_the_text_fits_72_columns(report):
 
 
 def test_long_names_fit_as_well():
-    params = {f"blocks.{i}.attention_norm.gain": np.full((3, 4, 2), 1.5) for i in (0, 11)}
+    params = {
+        f"blocks.{i}.attention_norm.gain": np.full((3, 4, 2), 1.5) for i in (0, 11)
+    }
     report = check_loss(
         lambda p: sum(np.sum(v**3) for v in p.values()),
-        lambda p: {n: v for n, v in p.items()}, params,
+        lambda p: {n: v for n, v in p.items()},
+        params,
     )
     text = str(report)
     assert max(map(len, text.splitlines())) <= 72
@@ -123,7 +128,9 @@ def test_the_html_is_well_formed_and_asks_for_nothing_from_elsewhere(report):
 def test_the_table_can_be_read_by_ear(report):
     outline = Outline(report.to_html())
     assert len(outline.of("caption")) == 1
-    assert [th["scope"] for th in outline.of("th")] == ["col"] * 7 + ["row"] * len(report.rows)
+    assert [th["scope"] for th in outline.of("th")] == ["col"] * 7 + ["row"] * len(
+        report.rows
+    )
     group = next(a for a in outline.of("div") if a.get("role") == "group")
     assert group["tabindex"] == "0" and group["aria-label"]
 

@@ -108,13 +108,17 @@ def softmax_derivative_as_one_minus_the_output():
         return p * (dy - dy @ p)
 
     return Case(
-        softmax, lambda dy, x: dy * (1 - softmax(x)), right,
+        softmax,
+        lambda dy, x: dy * (1 - softmax(x)),
+        right,
         (np.array([0.2, 1.1, -0.9, 0.5]),),
     )
 
 
-@reported("github.com/rasbt/python-machine-learning-book-2nd-edition/issues/54",
-          "extra_factor")
+@reported(
+    "github.com/rasbt/python-machine-learning-book-2nd-edition/issues/54",
+    "extra_factor",
+)
 def slope_of_the_sigmoid_multiplied_in_again():
     """In the logistic loss it has cancelled already."""
     t = np.array([0.0, 1.0, 1.0, 0.0])
@@ -128,7 +132,10 @@ def slope_of_the_sigmoid_multiplied_in_again():
         return dy * (a - t) * a * (1 - a)
 
     return Case(
-        f, suspect, lambda dy, z: dy * (sigmoid(z) - t), (np.array([0.4, -1.1, 2.0, 0.8]),)
+        f,
+        suspect,
+        lambda dy, z: dy * (sigmoid(z) - t),
+        (np.array([0.4, -1.1, 2.0, 0.8]),),
     )
 
 
@@ -143,7 +150,9 @@ def penalty_without_its_two():
         return dy * (2 / 4 * x.T @ (x @ w - t) + factor * 0.2 * w)
 
     return Case(
-        f, lambda dy, w: gradient(dy, w, 1), lambda dy, w: gradient(dy, w, 2),
+        f,
+        lambda dy, w: gradient(dy, w, 1),
+        lambda dy, w: gradient(dy, w, 2),
         (normal(4, 3),),
     )
 
@@ -168,7 +177,9 @@ def two_layers(suspect, hidden=np.tanh, seed=5):
         return x.T @ (error @ w2.T * slope), h.T @ error
 
     return Case(
-        f, lambda dy, w1, w2: suspect(dy, w1, w2, x, t), right,
+        f,
+        lambda dy, w1, w2: suspect(dy, w1, w2, x, t),
+        right,
         (normal(seed + 2, 3, 2), normal(seed + 3, 2, 2)),
     )
 
@@ -222,7 +233,9 @@ def sigmoid_twice(suspect):
         return dy * x.T @ (delta @ w2.T * h * (1 - h)), dy * h.T @ delta
 
     return Case(
-        f, lambda dy, w1, w2: suspect(dy, w1, w2, x, t, *forward(w1, w2)), right,
+        f,
+        lambda dy, w1, w2: suspect(dy, w1, w2, x, t, *forward(w1, w2)),
+        right,
         (normal(13, 2, 2), normal(14, 2, 2)),
     )
 
@@ -265,7 +278,9 @@ def error_with_the_other_sign():
         y = sigmoid(x @ w)
         return dy * (y - t) * y * (1 - y) * x
 
-    return Case(f, lambda dy, w: -right(dy, w), right, (np.array([0.3, 0.2, -0.6, 0.1]),))
+    return Case(
+        f, lambda dy, w: -right(dy, w), right, (np.array([0.3, 0.2, -0.6, 0.1]),)
+    )
 
 
 # -------------------------------------------------------------------- activations
@@ -296,8 +311,10 @@ def sigma_minus_for_sigma_times():
 @reported("github.com/scutan90/DeepLearning-500-questions/issues/544", "dropped_path")
 def tanh_without_its_leading_one():
     return Case(
-        np.tanh, lambda dy, x: -dy * np.tanh(x) ** 2,
-        lambda dy, x: dy * (1 - np.tanh(x) ** 2), (POINTS,),
+        np.tanh,
+        lambda dy, x: -dy * np.tanh(x) ** 2,
+        lambda dy, x: dy * (1 - np.tanh(x) ** 2),
+        (POINTS,),
     )
 
 
@@ -323,7 +340,9 @@ def scale_of_each_column_summed_over_all():
         return np.sum(dy * x * x * s * (1 - s), axis=0)
 
     return Case(
-        lambda beta: x * sigmoid(beta * x), lambda dy, beta: right(dy, beta).sum(), right,
+        lambda beta: x * sigmoid(beta * x),
+        lambda dy, beta: right(dy, beta).sum(),
+        right,
         (np.array([0.4, 1.6, -0.8]),),
     )
 
@@ -363,9 +382,7 @@ def norm_of_a_zero_vector():
 
 @reported("github.com/karpathy/nn-zero-to-hero/issues/52", "wrong_point")
 def derivative_of_exp_taken_as_its_input():
-    return Case(
-        np.exp, lambda dy, x: dy * x, lambda dy, x: dy * np.exp(x), (POINTS,)
-    )
+    return Case(np.exp, lambda dy, x: dy * x, lambda dy, x: dy * np.exp(x), (POINTS,))
 
 
 @reported("github.com/CaptainE/RNN-LSTM-in-numpy/issues/1", None)
@@ -378,7 +395,9 @@ def gate_itself_for_its_derivative():
         return dy * c * sigmoid(sigmoid(z)), dy * sigmoid(z)
 
     return Case(
-        lambda z, c: sigmoid(z) * c, suspect, right,
+        lambda z, c: sigmoid(z) * c,
+        suspect,
+        right,
         (np.array([0.5, -0.2, 1.3]), np.array([1.1, 0.6, -0.7])),
     )
 
@@ -389,8 +408,10 @@ def gate_itself_for_its_derivative():
 @reported("github.com/HomericIntelligence/Odyssey/issues/2136", "transpose")
 def matrix_product_without_transposes():
     return Case(
-        lambda a, b: a @ b, lambda dy, a, b: (dy @ b, a @ dy),
-        lambda dy, a, b: (dy @ b.T, a.T @ dy), (normal(30, 3, 3), normal(31, 3, 3)),
+        lambda a, b: a @ b,
+        lambda dy, a, b: (dy @ b, a @ dy),
+        lambda dy, a, b: (dy @ b.T, a.T @ dy),
+        (normal(30, 3, 3), normal(31, 3, 3)),
     )
 
 
@@ -398,7 +419,8 @@ def matrix_product_without_transposes():
 def transpose_of_a_vector():
     """.T leaves an array of one axis alone, and dy @ v.T is a number."""
     return Case(
-        lambda a, v: a @ v, lambda dy, a, v: (np.matmul(dy, v.T), a.T @ dy),
+        lambda a, v: a @ v,
+        lambda dy, a, v: (np.matmul(dy, v.T), a.T @ dy),
         lambda dy, a, v: (np.outer(dy, v), a.T @ dy),
         (normal(32, 3, 3), np.array([0.5, -0.8, 1.2])),
     )
@@ -408,7 +430,9 @@ def transpose_of_a_vector():
 def bias_keeps_the_batch():
     x = normal(33, 5, 3)
     return Case(
-        lambda b: x + b, lambda dy, b: dy + 0.0, lambda dy, b: dy.sum(axis=0),
+        lambda b: x + b,
+        lambda dy, b: dy + 0.0,
+        lambda dy, b: dy.sum(axis=0),
         (np.array([0.1, -0.3, 0.7]),),
     )
 
@@ -437,7 +461,9 @@ def pooling_returns_after_the_first_window():
         return dx
 
     return Case(
-        f, lambda dy, x: backward(dy, x, True), lambda dy, x: backward(dy, x, False),
+        f,
+        lambda dy, x: backward(dy, x, True),
+        lambda dy, x: backward(dy, x, False),
         (normal(34, 4, 4),),
     )
 
@@ -462,7 +488,9 @@ def tied_table_with_one_of_its_two_contributions():
         return dtable
 
     return Case(
-        f, lambda *given: backward(*given, False), lambda *given: backward(*given, True),
+        f,
+        lambda *given: backward(*given, False),
+        lambda *given: backward(*given, True),
         (tokens, normal(40, 5, 2)),
     )
 
@@ -471,7 +499,9 @@ def tied_table_with_one_of_its_two_contributions():
 def node_visited_twice_on_a_tape():
     """7 instead of 6: one number."""
     return Case(
-        lambda x: 3 * x * x, lambda dy, x: dy * (6 * x + x), lambda dy, x: dy * 6 * x,
+        lambda x: 3 * x * x,
+        lambda dy, x: dy * (6 * x + x),
+        lambda dy, x: dy * 6 * x,
         (np.array([1.0]),),
     )
 
@@ -496,7 +526,9 @@ def layer_norm_backward(dy, x, axis=-1, mean=np.mean):
 def layer_norm_said_to_pass_no_gradient():
     """The rows of its Jacobian sum to zero: true, and the answer for a dy of ones."""
     return Case(
-        lambda x: standardised(x)[0], lambda dy, x: np.zeros_like(x), layer_norm_backward,
+        lambda x: standardised(x)[0],
+        lambda dy, x: np.zeros_like(x),
+        layer_norm_backward,
         (normal(50, 3, 5),),
     )
 
@@ -504,8 +536,11 @@ def layer_norm_said_to_pass_no_gradient():
 @reported("github.com/pytorch/pytorch/issues/107007", "dropped_coupling")
 def each_entry_and_its_own_share_of_the_mean():
     return Case(
-        lambda x: x - x.mean(), lambda dy, x: dy * (1 - 1 / 5),
-        lambda dy, x: dy - dy.mean(), (np.array([2.0, 1.0, 4.0, 3.0, 7.0]),), np.ones(5),
+        lambda x: x - x.mean(),
+        lambda dy, x: dy * (1 - 1 / 5),
+        lambda dy, x: dy - dy.mean(),
+        (np.array([2.0, 1.0, 4.0, 3.0, 7.0]),),
+        np.ones(5),
     )
 
 
@@ -518,7 +553,10 @@ def layer_norm_backward_over_positions_too():
         return (dy - couple) / deviation
 
     return Case(
-        lambda x: standardised(x)[0], suspect, layer_norm_backward, (normal(51, 2, 3, 4),)
+        lambda x: standardised(x)[0],
+        suspect,
+        layer_norm_backward,
+        (normal(51, 2, 3, 4),),
     )
 
 
@@ -527,7 +565,8 @@ def batch_norm_sums_where_it_should_average():
     return Case(
         lambda x: standardised(x, 0)[0],
         lambda dy, x: layer_norm_backward(dy, x, 0, mean=np.sum),
-        lambda dy, x: layer_norm_backward(dy, x, 0), (normal(52, 6, 3),),
+        lambda dy, x: layer_norm_backward(dy, x, 0),
+        (normal(52, 6, 3),),
     )
 
 
@@ -539,11 +578,17 @@ def batch_norm_without_a_term_that_is_zero():
         x_hat, deviation = standardised(x, 0)
         centred = x - x.mean(0)
         through_variance = np.sum(dy * centred, 0) * -0.5 / deviation[0] ** 3
-        return dy / deviation + through_variance * 2 * centred / 6 - dy.sum(0) / deviation / 6
+        return (
+            dy / deviation
+            + through_variance * 2 * centred / 6
+            - dy.sum(0) / deviation / 6
+        )
 
     return Case(
-        lambda x: standardised(x, 0)[0], suspect,
-        lambda dy, x: layer_norm_backward(dy, x, 0), (normal(53, 6, 3),),
+        lambda x: standardised(x, 0)[0],
+        suspect,
+        lambda dy, x: layer_norm_backward(dy, x, 0),
+        (normal(53, 6, 3),),
     )
 
 
@@ -559,7 +604,8 @@ def rms_norm(suspect):
     return Case(
         lambda x, gain: gain * x * inverse(x),
         lambda dy, x, gain: (suspect(dy, x, gain, inverse(x)), right(dy, x, gain)[1]),
-        right, (normal(54, 3, 4), np.array([0.6, 1.4, -0.9, 1.8])),
+        right,
+        (normal(54, 3, 4), np.array([0.6, 1.4, -0.9, 1.8])),
     )
 
 
@@ -603,8 +649,10 @@ def variance_with_n_minus_one_in_backward_only():
         return (dy - dy.mean(0) - x_hat * np.sum(dy * x_hat, 0) / 5) / deviation
 
     return Case(
-        lambda x: standardised(x, 0)[0], suspect,
-        lambda dy, x: layer_norm_backward(dy, x, 0), (normal(55, 6, 3),),
+        lambda x: standardised(x, 0)[0],
+        suspect,
+        lambda dy, x: layer_norm_backward(dy, x, 0),
+        (normal(55, 6, 3),),
     )
 
 
@@ -630,8 +678,10 @@ def mask_recovered_from_output_over_input():
 def dropout_that_draws_a_new_mask_each_time():
     rng = np.random.default_rng(61)
     return Case(
-        lambda x: x * (rng.random(x.shape) > 0.2) / 0.8, lambda dy, x: dy * MASK,
-        lambda dy, x: dy * MASK, (normal(62, 3, 4),),
+        lambda x: x * (rng.random(x.shape) > 0.2) / 0.8,
+        lambda dy, x: dy * MASK,
+        lambda dy, x: dy * MASK,
+        (normal(62, 3, 4),),
     )
 
 
@@ -686,7 +736,9 @@ def shared_keys_get_the_last_head_only():
         heads = zip(dy, (q, 2 * q))
         return [attention_backward(d, head, k, v)[1] for d, head in heads]
 
-    return Case(f, lambda dy, k: each(dy, k)[-1], lambda dy, k: sum(each(dy, k)), (QKV[1],))
+    return Case(
+        f, lambda dy, k: each(dy, k)[-1], lambda dy, k: sum(each(dy, k)), (QKV[1],)
+    )
 
 
 @reported("github.com/pytorch/pytorch/issues/41508", "nonfinite")
@@ -713,7 +765,8 @@ def rotated_and_scaled_in_the_order_of_forward():
     return Case(
         lambda x: x * cosine + turned(x) * sine,
         lambda dy, x: dy * cosine - turned(dy) * sine,
-        lambda dy, x: dy * cosine - turned(dy * sine), (np.array([0.6, -0.9, 1.1, 0.2]),),
+        lambda dy, x: dy * cosine - turned(dy * sine),
+        (np.array([0.6, -0.9, 1.1, 0.2]),),
     )
 
 
@@ -750,8 +803,10 @@ def hidden_gradient_not_carried_back_in_time():
         return dw, du
 
     return Case(
-        lambda w, u: states(w, u)[-1], lambda *given: backward(*given, 0),
-        lambda *given: backward(*given, 1), (0.8, 0.5),
+        lambda w, u: states(w, u)[-1],
+        lambda *given: backward(*given, 0),
+        lambda *given: backward(*given, 1),
+        (0.8, 0.5),
     )
 
 
@@ -759,7 +814,9 @@ def hidden_gradient_not_carried_back_in_time():
 def total_derivatives_inside_a_sum_of_total_derivatives():
     """The book's partial derivative is right, the proposed repair counts twice."""
     return Case(
-        lambda w: w**3, lambda dy, w: dy * (3 + 2 + 1) * w**2, lambda dy, w: dy * 3 * w**2,
+        lambda w: w**3,
+        lambda dy, w: dy * (3 + 2 + 1) * w**2,
+        lambda dy, w: dy * 3 * w**2,
         (0.7,),
     )
 
@@ -816,7 +873,10 @@ def loss_and_softmax_differentiated_apart():
         return dy * (np.diag(p) - np.outer(p, p)) @ dp
 
     return Case(
-        f, suspect, lambda dy, z: dy * (softmax(z) - one_hot(0, 2)), (np.array([0.0, 900.0]),)
+        f,
+        suspect,
+        lambda dy, z: dy * (softmax(z) - one_hot(0, 2)),
+        (np.array([0.0, 900.0]),),
     )
 
 
@@ -828,7 +888,9 @@ def relu_closer_to_its_kink_than_any_step():
         return dy * (x > 0)
 
     return Case(
-        lambda x: np.maximum(x, 0), right, lambda dy, x: dy * (x > 0),
+        lambda x: np.maximum(x, 0),
+        right,
+        lambda dy, x: dy * (x > 0),
         (np.array([2.0, 1e-4, 5e-4, 1e-18]),),
     )
 
@@ -857,7 +919,8 @@ def test_a_finding_is_never_invented_where_there_is_no_pattern(case):
 def test_the_kind_is_named_in_four_of_five_cases_that_show_it():
     shown = [case for case in CASES if case.kind is not None]
     named = [
-        case for case in shown
+        case
+        for case in shown
         if case.kind in {finding.kind for finding in case.check(case.suspect).findings}
     ]
     assert len(CASES) >= 51

@@ -11,8 +11,8 @@ import numpy as np
 
 from .diagnosis import diagnose
 from .differences import EPS
-from .numeric import Forward
 from .judgement import DIRECTIONS, agree_together, compare, goes_by_entry
+from .numeric import Forward
 from .op import Op, real_array
 from .report import VERDICTS, Report, Row
 from .subject import Subject
@@ -122,8 +122,8 @@ def check_loss(loss, grads, params, *, seed=0):
         returned = grads(values)
         if not isinstance(returned, Mapping):
             raise TypeError(
-                f"grads returned {type(returned).__name__}; it needs a dict by the names "
-                "of params"
+                f"grads returned {type(returned).__name__}; it needs a dict by the "
+                "names of params"
             )
         return {n: dy * np.asarray(g) for n, g in returned.items() if g is not None}
 
@@ -131,7 +131,9 @@ def check_loss(loss, grads, params, *, seed=0):
         op = Op(forward, backward)
         subject = Subject(op, list(params.values()), {}, names)
         if subject.y.size != 1:
-            raise ValueError(f"loss has shape {subject.y.shape}; it needs to be a number")
+            raise ValueError(
+                f"loss has shape {subject.y.shape}; it needs to be a number"
+            )
         early = _no_derivative(subject)
         if early:
             return early
@@ -154,6 +156,7 @@ def _report(subject, dys, analytic, seed, entrywise):
 
     comparisons = {}
     for position in floats:
+
         def jittered(position=position):
             if any(finding.kind == "not_repeatable" for finding in subject.findings):
                 return [gradients[position] for gradients in analytic]
@@ -190,7 +193,12 @@ def _rows_together(subject, dys, analytic, seed):
     claimed, slope, error = worst
     return [
         Row(
-            subject.names[i], "agree", float(error), None, float(claimed), float(slope),
+            subject.names[i],
+            "agree",
+            float(error),
+            None,
+            float(claimed),
+            float(slope),
             float(np.divide(claimed, slope)),
             f"{'all inputs together, ' * (len(shapes) > 1)}along {DIRECTIONS} random "
             "directions",
@@ -224,7 +232,8 @@ def _take_as_float(subject, analytic):
             subject.values[position] = before
             told = "It indexes something, so it has no gradient."
         subject.note(
-            "integer_input", name,
+            "integer_input",
+            name,
             f"{name} has dtype {before.dtype}, and backward returns a gradient for it. "
             + told,
             "Pass floats where a gradient is wanted: a small step added to an integer "
@@ -238,7 +247,8 @@ def _no_derivative(subject):
     if not floats:
         for position in subject.integers:
             subject.note(
-                "integer_input", subject.names[position],
+                "integer_input",
+                subject.names[position],
                 f"{subject.names[position]} has dtype "
                 f"{subject.values[position].dtype}, and no input is floating point",
                 "Pass floats (3.0, not 3): there is no small step from one integer to "

@@ -13,6 +13,7 @@ BLURRED = 1e-3  # an estimate no better than this, of the largest entry, settles
 SUBTLE = 1e-3  # below this disagreement, backward's own round-off is looked at
 ENTRYWISE_UP_TO = 2048  # entries of an input; larger ones along directions
 DIRECTIONS = 3
+UNDERFLOW = 1e-292  # smaller numbers have lost digits on the way
 LOCATED = 512  # entries looked at one by one where a direction is wrong
 
 
@@ -22,8 +23,8 @@ class Judged:
 
     analytic: np.ndarray
     numeric: np.ndarray
-    error: np.ndarray      # of numeric, estimated
-    relative: np.ndarray   # difference, relative to the largest entry
+    error: np.ndarray  # of numeric, estimated
+    relative: np.ndarray  # difference, relative to the largest entry
     wrong: np.ndarray
     undecided: np.ndarray
     kink: np.ndarray
@@ -92,9 +93,13 @@ def compare(name, forward, dys, analytic, jittered, *, seed=0, entrywise=None):
         return _compare_shapes(name, forward, dys, analytic)
     if x.size == 0:
         row = Row(name, "agree", 0.0, None, np.nan, np.nan, np.nan, "no entries")
-        return _comparison(name, x, analytic, Judged(*[np.zeros((len(dys), 0))] * 7), [], row)
+        return _comparison(
+            name, x, analytic, Judged(*[np.zeros((len(dys), 0))] * 7), [], row
+        )
     if goes_by_entry(x, entrywise):
-        return _compare_entries(name, forward, dys, analytic, jittered, np.arange(x.size))
+        return _compare_entries(
+            name, forward, dys, analytic, jittered, np.arange(x.size)
+        )
 
     lines = Directions(x, np.random.default_rng(seed), DIRECTIONS)
     judged = _judge(forward, lines, dys, analytic, jittered)
@@ -176,10 +181,15 @@ def _comparison(name, x, analytic, judged, entries, row):
         return full.reshape(len(values), *x.shape)
 
     return Comparison(
-        name, x, analytic,
-        spread(judged.numeric, np.nan), spread(judged.error, np.nan),
-        spread(judged.wrong, False), spread(judged.undecided, False),
-        spread(judged.kink, False), row,
+        name,
+        x,
+        analytic,
+        spread(judged.numeric, np.nan),
+        spread(judged.error, np.nan),
+        spread(judged.wrong, False),
+        spread(judged.undecided, False),
+        spread(judged.kink, False),
+        row,
     )
 
 
@@ -190,22 +200,28 @@ def _judge(forward, lines, dys, analytic, jittered):
     gap = np.abs(value - claimed)
     wrong = _certainly_off(gap, error, size) & ~kink
     if np.any(wrong & (gap < SUBTLE * size)):
-        error = error + np.abs(np.stack([lines.project(a) for a in jittered()]) - claimed)
+        error = error + np.abs(
+            np.stack([lines.project(a) for a in jittered()]) - claimed
+        )
         wrong = _certainly_off(gap, error, size) & ~kink
     wrong |= ~np.isfinite(claimed) & np.isfinite(value) & forward.all_finite
 
     # Nothing can be said against a gradient that moves no digit of the output.
     vanishing = (np.abs(claimed) <= blind) & (np.abs(value) <= CERTAIN * error)
     vanishing &= np.isfinite(error)
-    blurred = (gap > NEGLIGIBLE * size) & (CERTAIN * error > BLURRED * size) & ~vanishing
+    blurred = (
+        (gap > NEGLIGIBLE * size) & (CERTAIN * error > BLURRED * size) & ~vanishing
+    )
     undecided = ~wrong & (kink | ~np.isfinite(gap) | blurred)
-    relative = np.where(vanishing & ~(wrong | undecided), 0.0, gap) / np.where(size > 0, size, 1.0)
+    relative = np.where(vanishing & ~(wrong | undecided), 0.0, gap) / np.where(
+        size > 0, size, 1.0
+    )
     relative = np.where(np.isfinite(gap), relative, np.inf)
     return Judged(claimed, value, error, relative, wrong, undecided, kink)
 
 
 def _certainly_off(gap, error, size):
-    return gap > np.maximum(CERTAIN * error, NEGLIGIBLE * size)
+    return gap > np.maximum(CERTAIN * error, NEGLIGIBLE * size) + UNDERFLOW
 
 
 def _row(name, judged, note, shape=None, entries=None):
@@ -218,9 +234,14 @@ def _row(name, judged, note, shape=None, entries=None):
     analytic, numeric = judged.analytic[k, line], judged.numeric[k, line]
     index = None if entries is None else np.unravel_index(entries[line], shape)
     return Row(
-        name, judged.verdict, float(judged.relative[k, line]),
+        name,
+        judged.verdict,
+        float(judged.relative[k, line]),
         None if index is None else tuple(int(i) for i in index),
-        float(analytic), float(numeric), float(np.divide(analytic, numeric)), note,
+        float(analytic),
+        float(numeric),
+        float(np.divide(analytic, numeric)),
+        note,
     )
 
 

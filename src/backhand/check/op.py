@@ -83,7 +83,10 @@ def argument_names(function, count):
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
         parameters = []
-    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    positional = (
+        inspect.Parameter.POSITIONAL_ONLY,
+        inspect.Parameter.POSITIONAL_OR_KEYWORD,
+    )
     names = [p.name for p in parameters if p.kind in positional][:count]
     return names + [f"input {i}" for i in range(len(names), count)]
 

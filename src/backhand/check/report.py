@@ -15,19 +15,19 @@ class Row(NamedTuple):
     verdict: str
     max_relative_error: float  # largest difference / largest entry of the two arrays
     worst_index: tuple | None  # where it is; None where no single entry was compared
-    analytic: float            # what backward returned there
-    numeric: float             # what finite differences gave there
-    ratio: float               # analytic / numeric
-    note: str = ""             # how many entries are off, and where
+    analytic: float  # what backward returned there
+    numeric: float  # what finite differences gave there
+    ratio: float  # analytic / numeric
+    note: str = ""  # how many entries are off, and where
 
 
 class Finding(NamedTuple):
     """A mistake, or a flaw of the question, and what shows it."""
 
-    kind: str      # "constant_factor"
-    name: str      # of the input it is about, or "y", "dy"
+    kind: str  # "constant_factor"
+    name: str  # of the input it is about, or "y", "dy"
     evidence: str  # in numbers
-    advice: str    # what to try
+    advice: str  # what to try
 
 
 class Report:
@@ -72,16 +72,24 @@ class Report:
             parts.append(_text_table(self.rows))
         for number, (kind, name, evidence, advice) in enumerate(self.findings, 1):
             head = f"{number}. {kind} in {name}"
-            parts.append("\n".join(
-                [head, _paragraph(evidence, "   "), _paragraph(advice, "   ", "-> ")]
-            ))
+            parts.append(
+                "\n".join(
+                    [
+                        head,
+                        _paragraph(evidence, "   "),
+                        _paragraph(advice, "   ", "-> "),
+                    ]
+                )
+            )
         return "\n\n".join(parts)
 
     def summary(self):
         """Which gradients are right and which are not, in a line."""
         wording = ("wrong: {}", "undecided: {}", "right: {}")
         groups = [
-            words.format(", ".join(row.name for row in self.rows if row.verdict == verdict))
+            words.format(
+                ", ".join(row.name for row in self.rows if row.verdict == verdict)
+            )
             for verdict, words in zip(VERDICTS, wording)
             if any(row.verdict == verdict for row in self.rows)
         ]
@@ -112,7 +120,11 @@ def _cells(row):
     at = "" if row.worst_index is None else str(tuple(map(int, row.worst_index)))
     numbers = [f"{value:.6g}" for value in (row.analytic, row.numeric)]
     return (
-        row.name, row.verdict, f"{row.max_relative_error:.1e}", at, *numbers,
+        row.name,
+        row.verdict,
+        f"{row.max_relative_error:.1e}",
+        at,
+        *numbers,
         f"{row.ratio:.4g}",
     )
 
@@ -140,13 +152,15 @@ def _text_table(rows):
 
 
 def _paragraph(text, indent="", first=""):
-    return "\n".join(wrap(
-        first + text,
-        WIDTH,
-        initial_indent=indent,
-        subsequent_indent=indent + " " * len(first),
-        break_on_hyphens=False,
-    ))
+    return "\n".join(
+        wrap(
+            first + text,
+            WIDTH,
+            initial_indent=indent,
+            subsequent_indent=indent + " " * len(first),
+            break_on_hyphens=False,
+        )
+    )
 
 
 STYLE = """

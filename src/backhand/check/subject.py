@@ -40,7 +40,8 @@ class Subject:
         if not np.isfinite(self.y).all():
             index = tuple(int(i) for i in np.argwhere(~np.isfinite(self.y))[0])
             self.note(
-                "nonfinite", "y",
+                "nonfinite",
+                "y",
                 f"forward returns {self.y[index]} in {np.sum(~np.isfinite(self.y))} of "
                 f"{self.y.size} entries" + (f", first at {index}" if index else ""),
                 "Look for an exponential that overflows, a division by zero, a log of "
@@ -97,10 +98,13 @@ class Subject:
             changed.append("dy")
         for name in changed:
             self.note(
-                "inplace_mutation", name,
+                "inplace_mutation",
+                name,
                 f"after backward was called, {name} is no longer what it was"
-                + _largest_change(dict(zip(self.names, before), dy=dy)[name],
-                                  dict(zip(self.names, values), dy=given)[name]),
+                + _largest_change(
+                    dict(zip(self.names, before), dy=dy)[name],
+                    dict(zip(self.names, values), dy=given)[name],
+                ),
                 "Write into a copy: an array passed in is still in use elsewhere.",
             )
         if not changed:
@@ -108,7 +112,8 @@ class Subject:
             for name, a, b in zip(self.names, first, second):
                 if not _close(a, b):
                     self.note(
-                        "not_repeatable", name,
+                        "not_repeatable",
+                        name,
                         f"the same dy and cache gave another gradient of {name} the "
                         f"second time" + _largest_change(a, b),
                         "Look for a cached array written into, a gradient added to "
@@ -136,7 +141,8 @@ class Subject:
             if not _same(before, after):
                 self.forward_changes = True
                 self.note(
-                    "inplace_mutation", name,
+                    "inplace_mutation",
+                    name,
                     f"after forward was called, {name} is no longer what it was"
                     + _largest_change(before, after),
                     "Write into a copy: an array passed in is still in use elsewhere.",
@@ -145,7 +151,8 @@ class Subject:
         if not _close(y, again):
             self.repeats = False
             self.note(
-                "nondeterministic", "y",
+                "nondeterministic",
+                "y",
                 "two forward passes on the same inputs differ"
                 + _largest_change(y, again),
                 "Fix what is random (a dropout mask, say) before checking: pass it "

@@ -6,7 +6,7 @@ it, only where the pattern accounts for what is off. One number supports no patt
 
 from itertools import combinations
 
-from . import factors, jacobian, paths, points, products, question, rows
+from . import coupling, factors, jacobian, paths, points, positions, products, question
 from .evidence import Evidence
 from .shapes import wrong_shape
 
@@ -26,16 +26,29 @@ GROUPS = (
         points.wrong_point,
         factors.entrywise,
     ),
-    (jacobian.lost_outputs, jacobian.output_factor, factors.exchanged_factor),
-    (jacobian.not_transposed, jacobian.coupling),
+    (
+        jacobian.lost_outputs,
+        jacobian.repeated_outputs,
+        jacobian.output_factor,
+        factors.exchanged_factor,
+    ),
+    (jacobian.not_transposed, coupling.between_entries),
     (paths.gate,),  # where no coupling explains it
     (factors.partly_constant, factors.constant_by_line, jacobian.passed_on),
     (paths.let_through, paths.left_out),
     (jacobian.partly_constant,),
-    (jacobian.triangle, jacobian.across),
+    (positions.triangle, positions.across),
     (jacobian.leaks,),
-    (rows.row_vector,),
+    (coupling.multiple_of_a_vector,),
     (paths.zeros, paths.signs),
+)
+
+
+FLAWS = (
+    question.kink,
+    question.noise,
+    question.no_derivative,
+    question.uninformative,
 )
 
 
@@ -55,36 +68,27 @@ def diagnose(comparisons, subject, dys):
     findings : list of Finding
     remarks : dict of name of an input to list of str
     """
-    evidences = {
-        position: Evidence(comparison, subject, position, dys)
+    every = [
+        Evidence(comparison, subject, position, dys)
         for position, comparison in comparisons.items()
-    }
-    wrong, open_ = [], []
-    for position, comparison in comparisons.items():
-        e = evidences[position]
-        if not comparison.shape_is_right:
+    ]
+    wrong, flaws, exchanged = [], [], []
+    for e in every:
+        if not e.shape_is_right:
             wrong += wrong_shape(e)
             continue
-        if comparison.wrong.any():
+        if e.wrong.any():
             wrong += mistakes(e)
-        open_ += [
-            *question.kink(e, comparison),
-            *question.noise(e, comparison),
-            *question.no_derivative(e, comparison),
-            *question.uninformative(e),
-        ]
-    exchanged = []
-    suspects = [
-        e for p, e in evidences.items()
-        if comparisons[p].shape_is_right and comparisons[p].wrong.any()
-    ]
-    for pair in combinations(suspects, 2):
-        exchanged += products.exchanged(pair)
+        for flaw in FLAWS:
+            flaws += flaw(e)
+    for pair in combinations((e for e in every if e.shape_is_right), 2):
+        if all(e.wrong.any() for e in pair):
+            exchanged += products.exchanged(*pair)
     remarks = {}
     for finding in wrong:
         if not finding.kind:
             remarks.setdefault(finding.name, []).append(finding.evidence)
-    return [f for f in exchanged + wrong + open_ if f.kind], remarks
+    return [f for f in exchanged + wrong + flaws if f.kind], remarks
 
 
 def mistakes(e):

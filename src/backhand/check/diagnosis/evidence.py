@@ -6,23 +6,27 @@ from functools import cached_property
 import numpy as np
 
 from ..numeric import Entries, Forward, Response
+from ..report import Finding
 
-ALIKE = 1e-5  # two arrays follow the same pattern if nowhere further apart than this
+ALIKE = 1e-5  # of the largest entry: two arrays no further apart follow one pattern
 SMALL_ENOUGH = 2**18  # entries of a Jacobian that is worth writing out
 OUTPUTS = 512  # and how many backward passes that may take
 
 
 class Evidence:
-    """One wrong gradient, with everything around it.
+    """One gradient, with everything around it.
 
     Attributes
     ----------
     name : str
     x : ndarray
+    y : ndarray
     dys : list of K upstream gradients
-    analytic, numeric : (K, *x.shape)
-        numeric is nan at entries that were not looked at.
-    wrong : (K, *x.shape) of bool
+    returned : list of K arrays
+        What backward returned, of whatever shape.
+    numeric : (K, *x.shape)
+        nan at entries that were not looked at.
+    known, wrong : (K, *x.shape) of bool
     others : dict of name to array
         The other inputs that are arrays of floats.
     ids : dict of name to array
@@ -34,6 +38,7 @@ class Evidence:
         self.position = position
         self.name = comparison.name
         self.x = comparison.x
+        self.y = np.asarray(subject.y, dtype=np.float64)
         self.dys = [np.asarray(dy, dtype=np.float64) for dy in dys]
         self.returned = comparison.analytic
         self.shape_is_right = comparison.shape_is_right
@@ -41,6 +46,7 @@ class Evidence:
         self.error = comparison.error
         self.wrong = comparison.wrong
         self.undecided = comparison.undecided
+        self.kink = comparison.kink
         self.known = np.isfinite(self.numeric)
         arrays = {
             name: value
@@ -50,14 +56,7 @@ class Evidence:
         self.others = {n: v for n, v in arrays.items() if v.dtype.kind == "f"}
         self.ids = {n: v for n, v in arrays.items() if v.dtype.kind in "iu"}
 
-    @property
-    def gradient(self):
-        """What to call what backward returns for it."""
-        return f"d{self.name}" if self.name.isidentifier() else f"the gradient of {self.name}"
-
-    @property
-    def y(self):
-        return np.asarray(self.subject.y, dtype=np.float64)
+    # ------------------------------------------------------------ the two gradients
 
     @cached_property
     def analytic(self):
@@ -103,6 +102,8 @@ class Evidence:
         """How many entries of x a (K, *x.shape) mask touches."""
         return int(np.any(where & self.known, axis=0).sum())
 
+    # ------------------------------------------------------------- asking the op again
+
     def call(self, dy, values=None):
         """What backward returns for this input, for another dy or at other values.
 
@@ -128,19 +129,12 @@ class Evidence:
             return None
         return response.usual().slope.reshape(len(dys), *self.x.shape)
 
-    def one_sided(self, k, index):
-        """The slopes before and after an entry of x."""
-        entry = np.array([np.ravel_multi_index(index, self.x.shape)]) if index else np.array([0])
-        response = self._response(self.subject.values, Entries(self.x, entry), [self.dys[k]])
-        sample = response.usual()
+    def one_sided(self, k, entry):
+        """The slopes before and after an entry of x, given by its flat index."""
+        lines = Entries(self.x, np.array([entry]))
+        sample = self._response(self.subject.values, lines, [self.dys[k]]).usual()
         slope, bend = sample.slope.item(), sample.bend.item()
         return slope - bend / 2, slope + bend / 2
-
-    def _response(self, values, lines, dys):
-        y = self.subject.run(values)
-        forward = Forward(self.subject.run, values, self.position, y)
-        forward.stack()
-        return Response(forward, lines, dys)
 
     @cached_property
     def jacobians(self):
@@ -150,39 +144,50 @@ class Evidence:
         up: it is not linear in dy, or refuses one that is zero but for one entry.
         """
         m, n = self.y.size, self.x.size
-        if not (1 <= m <= OUTPUTS and m * n <= SMALL_ENOUGH and self.known.all()):
+        if not (1 <= m <= OUTPUTS and m * n <= SMALL_ENOUGH):
+            return None
+        if not (self.known.all() and np.isfinite(self.y).all()):
             return None
         units = [unit.reshape(self.y.shape) for unit in np.eye(m)]
         rows = [self.call(unit) for unit in units]
-        if any(row is None for row in rows) or not np.isfinite(self.y).all():
+        if any(row is None for row in rows):
             return None
         analytic = np.stack(rows).reshape(m, n)
-        flat = np.stack([dy.ravel() for dy in self.dys])
-        if not self.alike((flat @ analytic).reshape(self.analytic.shape), self.analytic):
+        sums = np.stack([dy.ravel() for dy in self.dys]) @ analytic
+        if not self.alike(sums.reshape(self.analytic.shape), self.analytic):
             return None
         response = self._response(self.subject.values, Entries(self.x), units)
         return analytic, response.usual().slope
 
-    def explain(self, constant):
-        """Lengths and numbers of the problem that give a constant, in words."""
-        quantities = {}
-        if self.y.ndim == 0 and abs(self.dys[0]) > 0 and len(self.dys) == 1:
-            quantities["dy"] = float(self.dys[0])
-        arrays = {self.name: self.x, **self.others, **self.ids, "y": self.y}
-        for name, array in arrays.items():
-            for axis, length in enumerate(array.shape):
-                label = f"the length of axis {axis} of {name}"
-                quantities.setdefault(label, length)
-            if array.ndim > 1:
-                quantities.setdefault(f"the number of entries of {name}", array.size)
-            if array.size == 1 and array.dtype.kind == "f":
-                quantities.setdefault(name, float(array.ravel()[0]))
-        for name, value in self.subject.settings().items():
-            if isinstance(value, int | float) and not isinstance(value, bool):
-                quantities.setdefault(name, value)
+    def _response(self, values, lines, dys):
+        y = self.subject.run(values)
+        forward = Forward(self.subject.run, values, self.position, y)
+        forward.stack()
+        return Response(forward, lines, dys)
+
+    # ------------------------------------------------------------------------ words
+
+    def finding(self, kind, evidence, advice=""):
+        """A finding about this input. With no kind it is a remark."""
+        return Finding(kind, self.name, evidence, advice)
+
+    @property
+    def gradient(self):
+        """What to call what backward returns for it."""
+        known_as = f"d{self.name}"
+        return known_as if known_as.isidentifier() else f"the gradient of {self.name}"
+
+    @property
+    def everywhere(self):
+        """ "in all 24 entries", for what holds wherever numeric is known."""
+        total = self.count(self.known)
+        return f"in {entries(total, total)}"
+
+    def because(self, constant):
+        """A length or number at hand that gives a constant: "; 8 is …", or ""."""
         found = {}
-        for label, q in quantities.items():
-            for form, value in _forms(q):
+        for label, quantity in self._quantities():
+            for form, value in _forms(quantity):
                 if math.isclose(abs(constant), value, rel_tol=ALIKE):
                     found.setdefault(form, []).append(label)
         if not found:
@@ -190,11 +195,26 @@ class Evidence:
         form, (label, *others) = min(found.items(), key=lambda item: len(item[0]))
         others = [other for other in others if not other.endswith(" of y")]
         also = f" (and {others[0]})" if others else ""
-        return f"{abs(constant):.4g} is {form.format(label)}{also}"
+        return f"; {abs(constant):.4g} is {form.format(label)}{also}"
+
+    def _quantities(self):
+        if self.y.ndim == 0:
+            yield "dy", abs(float(self.dys[0]))
+        arrays = {self.name: self.x, **self.others, **self.ids, "y": self.y}
+        for name, array in arrays.items():
+            for axis, length in enumerate(array.shape):
+                yield f"the length of axis {axis} of {name}", length
+            if array.ndim > 1:
+                yield f"the number of entries of {name}", array.size
+            if array.size == 1 and array.dtype.kind == "f":
+                yield name, float(array.item())
+        for name, value in self.subject.settings().items():
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                yield name, value
 
 
 def _forms(q):
-    """What a forgotten or repeated q leaves behind."""
+    """What a forgotten or repeated q leaves behind, the simplest first."""
     if not q > 0 or q == 1:
         return
     yield "{}", q
@@ -244,6 +264,6 @@ def listed(numbers, one="index", more="indices"):
 
 def entries(count, total):
     """ "all 24 entries", "3 of 24 entries"."""
-    if count == total:
-        return f"all {total} entries" if total != 2 else "both entries"
-    return f"{count} of {total} entries"
+    if count < total:
+        return f"{count} of {total} entries"
+    return {1: "the only entry", 2: "both entries"}.get(total, f"all {total} entries")

@@ -4,32 +4,34 @@ from itertools import permutations
 
 import numpy as np
 
-from ..report import Finding
-from .evidence import entries, number, where
+from .evidence import number, where
+
+# What one divides by, usually.
+DIVISORS = ("the rms", "the standard deviation", "the norm", "the sum")
 
 
 def use_of_dy(e):
-    """Backward is linear in dy: twice the dy gives twice the gradient, none gives none."""
+    """Backward is linear in dy: twice of it gives twice the gradient, none none."""
     dy, factor = e.dys[0], 1.75
     once, more, none = e.analytic[0], e.call(factor * dy), e.call(0 * dy)
     if more is None or none is None or not np.any(once):
         return
     close = 1e-9 * np.max(np.abs(once))
     if np.all(np.abs(more - once) <= close):
-        yield Finding(
-            "missing_factor", e.name,
+        yield e.finding(
+            "missing_factor",
             f"dy makes no difference: {factor} · dy gives the same {e.gradient}",
             "Multiply by dy, what arrives from above. It is 1 only at the very end.",
         )
     elif np.all(np.abs(more - factor**2 * once) <= factor**2 * close):
-        yield Finding(
-            "extra_factor", e.name,
+        yield e.finding(
+            "extra_factor",
             f"dy is in it twice: {factor} · dy gives {factor**2:g} times {e.gradient}",
             "Multiply by dy once.",
         )
     elif np.any(np.abs(none) > close):
-        yield Finding(
-            "missing_factor", e.name,
+        yield e.finding(
+            "missing_factor",
             f"a term lacks dy: for a dy of zeros {e.gradient} is up to "
             f"{np.max(np.abs(none)):.4g}",
             "Multiply every term by dy, or by a sum over it.",
@@ -54,34 +56,38 @@ def _constant(e, scope):
     c = float(a @ n / (n @ n))
     if abs(c) < 1e-3 or not e.alike(e.analytic, c * e.numeric, scope, max(1, abs(c))):
         return
-    count, total = e.count(scope), e.count(e.known)
-    place = where(np.any(scope, axis=0))
-    scope_in_words = (
-        f"in {entries(total, total)}"
-        if count == total
-        else f"in the {count} of {total} entries that are off"
-        + (f" (at {place})" if place else "")
-    )
     is_one = abs(abs(c) - 1) <= 1e-6 + 2 * np.max(e.slack) / np.max(np.abs(n))
     times = "−numeric" if c < 0 and is_one else f"{number(c)} × numeric"
-    explained = e.explain(c)
-    evidence = f"analytic = {times} {scope_in_words}{explained and '; '}{explained}"
+    evidence = f"analytic = {times} {_scope(e, scope)}{e.because(c)}"
     if c < 0:
-        yield Finding(
-            "sign_flip", e.name, evidence,
+        yield e.finding(
+            "sign_flip",
+            evidence,
             "Look for a difference taken the other way round, or a minus lost.",
         )
     if not is_one:
-        yield Finding(
-            "constant_factor", e.name, evidence,
+        yield e.finding(
+            "constant_factor",
+            evidence,
             "Look for a scale left out or used twice: the count of a mean, the 2 of a "
             "square, 1/√d.",
         )
     if abs(abs(c) - 2) < 1e-4:
-        yield Finding(
-            "double_count", e.name, evidence,
+        yield e.finding(
+            "double_count",
+            evidence,
             "If no 2 belongs there, each contribution may be added twice.",
         )
+
+
+def _scope(e, scope):
+    """In words, the entries a mask touches."""
+    count, total = e.count(scope), e.count(e.known)
+    if count == total:
+        return e.everywhere
+    place = where(np.any(scope, axis=0))
+    at = f" (at {place})" if place else ""
+    return f"in the {count} of {total} entries that are off{at}"
 
 
 def constant_by_line(e):
@@ -97,10 +103,10 @@ def constant_by_line(e):
         several = c[0][strong]
         if len(several) > 1 and np.all(several) and e.alike(e.analytic, c * e.numeric):
             shown = ", ".join(number(v) for v in several[:4])
-            yield Finding(
-                "constant_factor", e.name,
-                f"in each {line} analytic = c × numeric, with c = {shown}"
-                + (", …" if len(several) > 4 else ""),
+            more = ", …" if len(several) > 4 else ""
+            yield e.finding(
+                "constant_factor",
+                f"in each {line} analytic = c × numeric, with c = {shown}{more}",
                 f"Look for a scale that each {line} has of its own: a count, a norm.",
             )
             return
@@ -109,7 +115,6 @@ def constant_by_line(e):
 def entrywise(e):
     """analytic and numeric differ by a factor that is a known function."""
     strong = e.significant | (e.known & (np.abs(e.analytic) > 100 * e.slack))
-    total = e.count(e.known)
     if e.count(strong) < 2:
         return
     for label, q in known_functions(e):
@@ -123,52 +128,53 @@ def entrywise(e):
         ):
             sign = np.sign(np.sum((a * n)[e.known]))
             if e.alike(a, sign * n, scale=size) and not e.alike(a, 0 * a, scale=size):
-                scope = f"in {entries(total, total)}"
-                yield factor_finding(kind, e.name, label, scope, q, minus=sign < 0)
+                yield factor_finding(e, kind, label, e.everywhere, q, minus=sign < 0)
                 return
 
 
 def exchanged_factor(e):
-    """numeric has one array where analytic has another."""
-    arrays = {n: v for n, v in {e.name: e.x, **e.others, "y": e.y}.items()}
-    arrays = {n: np.broadcast_to(v, e.x.shape) for n, v in arrays.items() if fits(v, e.x)}
-    total = e.count(e.known)
+    """numeric has one array as a factor where analytic has another."""
+    arrays = {e.name: e.x, **e.others, "y": e.y}
+    arrays = {
+        n: np.broadcast_to(v, e.x.shape) for n, v in arrays.items() if fits(v, e.x)
+    }
     for (used, p), (meant, q) in permutations(arrays.items(), 2):
         if {used, meant} == {e.name, "y"}:
             continue  # y / x is the slope itself wherever y is a multiple of x
         size = max(1.0, float(np.max(np.abs(p))), float(np.max(np.abs(q))))
-        if np.any(p != q) and e.alike(e.analytic * q, e.numeric * p, scale=size):
-            if not e.alike(e.analytic * q, 0 * q, scale=size):
-                yield Finding(
-                    "wrong_operand", e.name,
-                    f"{meant} × analytic = {used} × numeric in {entries(total, total)}",
-                    f"Where {used} stands as a factor, {meant} is meant.",
-                )
-                return
+        product = e.analytic * q
+        same = e.alike(product, e.numeric * p, scale=size)
+        if same and np.any(p != q) and not e.alike(product, 0 * q, scale=size):
+            yield e.finding(
+                "wrong_operand",
+                f"{meant} × analytic = {used} × numeric {e.everywhere}",
+                f"Where {used} stands as a factor, {meant} is meant.",
+            )
+            return
 
 
-def factor_finding(kind, name, label, scope, q, minus=False):
+def factor_finding(e, kind, label, scope, q, minus=False):
     """A missing or extra factor q; a mask where that is only zero or one number."""
-    extra = kind == "extra_factor"
-    sides = ("analytic", f"{label} × numeric") if extra else (f"{label} × analytic", "numeric")
-    evidence = f"{sides[0]} = {'−' if minus else ''}{sides[1]} {scope}"
-    if label.startswith(DIVISORS):  # dividing by it is the usual thing
-        kind = "missing_factor" if extra else "extra_factor"
-        advice = f"Divide by {label}." if extra else f"Divide by {label} once."
-    elif extra:
+    left, right = "analytic", "numeric"
+    if kind == "extra_factor":
+        right = f"{label} × {right}"
         advice = f"Leave out the factor {label}; it may have come in with dy."
     else:
-        kind = "missing_mask" if len(np.unique(q)) == 2 and np.any(q == 0) else kind
+        left = f"{label} × {left}"
         advice = f"Multiply by {label}."
-    return Finding(kind, name, evidence, advice)
+    evidence = f"{left} = {'−' if minus else ''}{right} {scope}"
+    if label.startswith(DIVISORS):  # of these, what is missing or extra is the division
+        if kind == "extra_factor":
+            return e.finding("missing_factor", evidence, f"Divide by {label}.")
+        return e.finding("extra_factor", evidence, f"Divide by {label} once.")
+    if kind == "missing_factor" and len(np.unique(q)) == 2 and np.any(q == 0):
+        kind = "missing_mask"
+    return e.finding(kind, evidence, advice)
 
 
 def varies(q):
     """Whether q is more than a constant, as far as these numbers can tell."""
     return np.ptp(q) > 1e-3 * np.max(np.abs(q))
-
-
-DIVISORS = ("the rms", "the standard deviation", "the norm", "the sum")
 
 
 def known_functions(e):

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from ..report import Finding
 from .evidence import entries, listed, number, where
 from .factors import functions_of, varies
 
@@ -11,18 +10,18 @@ def nothing(e):
     """No gradient at all, where there is one."""
     if np.any(e.analytic) or e.count(e.significant) < 2:
         return
-    total, largest = e.count(e.known), np.nanmax(np.abs(e.numeric))
-    yield Finding(
-        "dropped_path", e.name,
-        f"analytic is 0 in {entries(total, total)}; numeric is up to {largest:.4g}",
+    largest = np.nanmax(np.abs(e.numeric))
+    yield e.finding(
+        "dropped_path",
+        f"analytic is 0 {e.everywhere}; numeric is up to {largest:.4g}",
         f"A path from {e.name} to the output is left out, or ends in an array that is "
         "not returned.",
     )
     if e.y.size < 2 or not e.same(e.derivative(e.dys)):
         return
     if np.all(np.abs(e.derivative([np.ones(e.y.shape)])) < 1e-6 * largest):
-        yield Finding(
-            "uninformative_upstream", e.name,
+        yield e.finding(
+            "uninformative_upstream",
             f"for a dy of ones the numeric gradient of {e.name} is 0, too",
             "Zero is right for such a dy only; a test of y.sum() cannot tell. Use a dy "
             "that is not uniform.",
@@ -34,31 +33,37 @@ def term(e):
     if e.y.shape != e.x.shape or e.x.size < 2:
         return
     dy = np.stack(e.dys)
-    total = e.count(e.known)
     if e.alike(e.excess, dy):
-        yield Finding(
-            "double_count", e.name,
-            f"analytic − numeric = dy in {entries(total, total)}",
-            "dy is in it once too often: what a skip connection passes on, added twice.",
+        yield e.finding(
+            "double_count",
+            f"analytic − numeric = dy {e.everywhere}",
+            "dy is in it once too often: what a skip connection passes on, added "
+            "twice.",
         )
-        return
-    missing = [
-        ("dy", np.ones(e.x.shape)),
-        *((f"dy · {label}", q) for label, q in _terms(e) if varies(q)),
-    ]
-    for label, q in missing:
-        if e.alike(-e.excess, dy * q):
-            yield Finding(
-                "dropped_path", e.name,
-                f"numeric − analytic = {label} in {entries(total, total)}",
-                "That term is missing: "
-                + (
-                    "what a skip connection passes on, or the 1 of 1 − tanh²."
-                    if label == "dy"
-                    else "a product has a term for each of its factors."
-                ),
-            )
-            return
+    elif e.alike(-e.excess, dy):
+        yield e.finding(
+            "dropped_path",
+            f"numeric − analytic = dy {e.everywhere}",
+            "A term dy is missing: what a skip connection passes on, or the 1 of "
+            "1 − tanh².",
+        )
+    else:
+        for label, q in _second_terms(e):
+            if varies(q) and e.alike(-e.excess, dy * q):
+                yield e.finding(
+                    "dropped_path",
+                    f"numeric − analytic = dy · {label} {e.everywhere}",
+                    "That term is missing: a product has one for each of its factors.",
+                )
+                return
+
+
+def _second_terms(e):
+    """What the second term of a product rule may be, besides dy."""
+    yield from functions_of(e.name, e.x)
+    for label, slope in functions_of(e.name, e.x):
+        if label.startswith(("σ", "(1 − tanh²")):
+            yield f"{e.name} · {label}", e.x * slope
 
 
 def gate(e):
@@ -68,22 +73,12 @@ def gate(e):
     with np.errstate(all="ignore"):
         factor = e.y / e.x
     if varies(factor) and e.alike(e.analytic, np.stack(e.dys) * factor):
-        total = e.count(e.known)
-        yield Finding(
-            "dropped_path", e.name,
-            f"analytic = dy · y / {e.name} in {entries(total, total)}",
+        yield e.finding(
+            "dropped_path",
+            f"analytic = dy · y / {e.name} {e.everywhere}",
             f"y is {e.name} times a factor that depends on {e.name} too: a product has "
             "a term for each of its factors.",
         )
-
-
-def _terms(e):
-    """What the second term of a product rule may be."""
-    x, name = e.x, e.name
-    yield from functions_of(name, x)
-    for label, slope in functions_of(name, x):
-        if label.startswith(("σ", "(1 − tanh²")):
-            yield f"{name} · {label}", x * slope
 
 
 def penalty(e):
@@ -94,76 +89,74 @@ def penalty(e):
     direction = dys * e.x
     c = np.sum((e.excess * direction)[e.known]) / np.sum((direction**2)[e.known])
     if e.alike(e.excess, c * direction):
-        total = e.count(e.known)
-        yield Finding(
-            "constant_factor", e.name,
-            f"analytic − numeric = {number(c)} · dy · {e.name} in {entries(total, total)}: "
-            f"only a term proportional to {e.name} is off",
+        yield e.finding(
+            "constant_factor",
+            f"analytic − numeric = {number(c)} · dy · {e.name} {e.everywhere}: only a "
+            f"term proportional to {e.name} is off",
             f"Look at a penalty on {e.name}: the derivative of r · sum({e.name}²) is "
             f"2 r · {e.name}.",
         )
 
 
 def looked_up_rows(e):
-    """Only rows that are looked up, or looked up several times, are off."""
-    if e.x.ndim == 0 or not e.known.all() or np.sum(e.wrong) < 2:
+    """Only rows that are looked up, or not, or several times, are off."""
+    if e.x.ndim == 0 or not e.known.all():
         return
-    within = tuple(range(1, e.x.ndim))
-    off = np.any(e.wrong, axis=0).any(axis=within)
+
+    def by_row(mask):
+        return mask.any(axis=(0, *range(2, e.x.ndim + 1)))
+
+    off, leaking = by_row(e.wrong), by_row(e.wrong & e.zero)
     for name, ids in e.ids.items():
         if ids.size == 0 or ids.min() < 0 or ids.max() >= len(e.x):
             continue
         count = np.bincount(ids.ravel(), minlength=len(e.x))
-        rows = np.flatnonzero(off)
-        never = count == 0
-        touched = np.any(e.wrong & e.zero, axis=0).any(axis=within)
-        if never.sum() > 1 and np.array_equal(touched, never):
-            yield Finding(
-                "missing_mask", e.name,
-                f"no {name} looks up {listed(np.flatnonzero(never), 'row', 'rows')}, and "
-                "numeric is 0 there; analytic is not",
+        rows = listed(np.flatnonzero(off), "row", "rows")
+        if np.sum(count == 0) > 1 and np.array_equal(leaking, count == 0):
+            unused = listed(np.flatnonzero(count == 0), "row", "rows")
+            yield e.finding(
+                "missing_mask",
+                f"no {name} looks up {unused}, and numeric is 0 there; analytic is not",
                 "Only the rows that were looked up receive a gradient.",
             )
-            continue
-        others_move = np.any(e.significant, axis=0).any(axis=within)[~off].any()
-        if np.all(count[off] > 1) and not np.any(off[count == 1]) and np.any(count == 1):
-            kind = "double_count" if _too_much(e, off) else "not_accumulated"
-            yield Finding(
-                kind, e.name,
-                f"only rows whose {name} occur more than once are off "
-                f"({listed(rows, 'row', 'rows')}; {listed(count[rows], '', '')} times); "
-                "rows that occur once are right",
+        elif np.all(count[off] > 1) and np.any(count == 1):
+            yield e.finding(
+                "double_count" if _too_much(e, off) else "not_accumulated",
+                f"only rows whose {name} occur more than once are off ({rows}: "
+                f"{listed(count[off], '', '').strip()} times); rows that occur once "
+                "are right",
                 "Add every occurrence once: np.add.at(d, ids, dy). d[ids] = dy, and "
                 "d[ids] += dy too, keep the last only.",
             )
-        elif np.array_equal(off, count > 0) and others_move:
-            yield Finding(
-                "not_accumulated", e.name,
-                f"only rows that {name} look up are off ({listed(rows, 'row', 'rows')}); "
-                "the others are right, and not zero",
+        elif np.array_equal(off, count > 0) and np.any(by_row(e.significant) & ~off):
+            yield e.finding(
+                "not_accumulated",
+                f"only rows that {name} look up are off ({rows}); the others are right, "
+                "and not zero",
                 f"{e.name} is used in two places: add what arrives through the lookup "
                 "to the rest.",
             )
 
 
 def _too_much(e, off):
-    """Whether the rows that are off are multiples of the right ones."""
-    for row in np.flatnonzero(off):
-        a, n = e.analytic[:, row], e.numeric[:, row]
-        if np.sum(a * n) <= np.sum(n * n):
-            return False
-    return True
+    """Whether each row that is off points the right way, and too far."""
+    return all(
+        np.sum(e.analytic[:, row] * e.numeric[:, row]) > np.sum(e.numeric[:, row] ** 2)
+        for row in np.flatnonzero(off)
+    )
 
 
 def let_through(e):
     """Non-zero where the truth is zero, and right elsewhere, or dy as it came."""
     leaks = e.wrong & e.zero
-    as_it_came = e.y.shape == e.x.shape and e.alike(e.analytic, np.stack(e.dys), e.wrong)
+    as_it_came = e.y.shape == e.x.shape and e.alike(
+        e.analytic, np.stack(e.dys), e.wrong
+    )
     others = np.any(e.wrong & ~leaks)
     if not leaks.any() or (others or e.count(leaks) < 2) and not as_it_came:
         return
-    yield Finding(
-        "missing_mask", e.name,
+    yield e.finding(
+        "missing_mask",
         _not_zero(e, leaks)
         + ("; wherever it is off, it is dy as it came" if as_it_came else "")
         + ("" if others else "; the rest is right"),
@@ -176,8 +169,9 @@ def left_out(e):
     lost = _lost(e)
     if e.count(lost) < 2 or np.any(e.wrong & (np.abs(e.analytic) > e.slack)):
         return
-    yield Finding(
-        "dropped_path", e.name, _zero(e, lost) + "; the rest is right",
+    yield e.finding(
+        "dropped_path",
+        _zero(e, lost) + "; the rest is right",
         "These entries reach the output, and nothing is sent back to them.",
     )
 
@@ -186,9 +180,9 @@ def zeros(e):
     """Remarks on zeros that do not explain everything."""
     leaks, lost = e.wrong & e.zero, _lost(e)
     if e.count(leaks) > 1:
-        yield Finding("", e.name, _not_zero(e, leaks), "")
+        yield e.finding("", _not_zero(e, leaks))
     if e.count(lost) > 1:
-        yield Finding("", e.name, _zero(e, lost), "")
+        yield e.finding("", _zero(e, lost))
 
 
 def signs(e):
@@ -200,7 +194,7 @@ def signs(e):
     tests |= {"beyond ±1": np.abs(e.x) > 1, "within ±1": np.abs(e.x) < 1}
     for words, holds in tests.items():
         if holds.sum() > 1 and np.array_equal(off, holds):
-            yield Finding("", e.name, f"it is off exactly where {e.name} is {words}", "")
+            yield e.finding("", f"it is off exactly where {e.name} is {words}", "")
             return
 
 

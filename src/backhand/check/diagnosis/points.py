@@ -2,9 +2,6 @@
 
 import numpy as np
 
-from ..report import Finding
-from .evidence import entries
-
 
 def wrong_point(e):
     """Backward is right at the output, or is what would be right there."""
@@ -12,21 +9,20 @@ def wrong_point(e):
         return
     moved = list(e.subject.values)
     moved[e.position] = e.y.copy()
-    total = e.count(e.known)
     there = [e.call(dy, moved) for dy in e.dys]
     if all(g is not None for g in there) and e.same(np.stack(there)):
-        yield Finding(
-            "wrong_point", e.name,
+        yield e.finding(
+            "wrong_point",
             f"given the output in place of {e.name}, backward returns the numeric "
-            f"gradient in {entries(total, total)}",
+            f"gradient {e.everywhere}",
             f"The formula is one in terms of the output: keep y, not {e.name}.",
         )
         return
     derivative = e.derivative(e.dys, e.y)
     if derivative is not None and e.alike(e.analytic, derivative):
-        yield Finding(
-            "wrong_point", e.name,
-            f"analytic is the derivative at the output, not at {e.name}, in "
-            f"{entries(total, total)}",
+        yield e.finding(
+            "wrong_point",
+            f"analytic is the derivative at the output, not at {e.name}, "
+            f"{e.everywhere}",
             f"The formula is one in terms of {e.name}: keep {e.name}, not y.",
         )

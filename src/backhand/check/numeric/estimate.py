@@ -22,9 +22,9 @@ class Estimate(NamedTuple):
 
     value: np.ndarray  # (K, L) nan where forward is not finite nearby
     error: np.ndarray  # (K, L) how far value may be off
-    kink: np.ndarray   # (K, L) whether the slopes on the two sides differ
+    kink: np.ndarray  # (K, L) whether the slopes on the two sides differ
     blind: np.ndarray  # (K, L) a slope below this moves no digit of the output
-    size: np.ndarray   # (K, 1) the largest entry, which differences are relative to
+    size: np.ndarray  # (K, 1) the largest entry, which differences are relative to
 
 
 def estimate(forward, lines, dys, analytic):
@@ -49,10 +49,12 @@ def estimate(forward, lines, dys, analytic):
         error=first.noise.copy(),
         kink=np.zeros(first.slope.shape, bool),
         blind=100 * STEP * first.noise * lines.unit / np.maximum(lines.unit, 1.0),
-        size=np.array([
-            [max(lines.largest(a), lines.typical(slopes))]
-            for a, slopes in zip(analytic, first.slope)
-        ]),
+        size=np.array(
+            [
+                [max(lines.largest(a), lines.typical(slopes))]
+                for a, slopes in zip(analytic, first.slope)
+            ]
+        ),
     )
     analytic = np.stack([lines.project(a) for a in analytic])
 

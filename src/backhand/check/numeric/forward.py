@@ -54,7 +54,7 @@ class Forward:
         return self._flat(np.stack([self._single(point) for point in points]))
 
     def here(self):
-        """y at x, by the same route, so that what does not move is the same bit for bit."""
+        """y at x, by the same route: what does not move is the same bit for bit."""
         return self(self.x[None])[0] if self._stacked else self.flat_like_y(self.y)
 
     def flat_like_y(self, array):
@@ -128,7 +128,9 @@ class Forward:
 
     def _stack_all(self, points):
         values = [
-            np.broadcast_to(v, (len(points), *v.shape)) if isinstance(v, np.ndarray) else v
+            np.broadcast_to(v, (len(points), *v.shape))
+            if isinstance(v, np.ndarray)
+            else v
             for v in self.inputs
         ]
         values[self.position] = points

@@ -19,14 +19,16 @@ KINKED = 1e-3  # a change of slope, relative to the largest entry, that may be a
 def steps_of(unit, own):
     """The rungs of each line, short to long: (R, P).
 
-    Around the usual step; below, two at the entry's own scale, for an entry much smaller
-    than its array; above, some up to scale one and more, for inputs so small that they
-    make no difference to the output, or an output so large that it hides the difference.
+    Around the usual step; below, two at the entry's own scale, for an entry much
+    smaller than its array; above, some up to scale one and more, for inputs so small
+    that they make no difference to the output, or an output so large that it hides it.
     """
     usual = np.multiply.outer(RUNGS, unit)
     small = np.where(own > 0, own, np.minimum(unit, 1.0))
     shortest = np.minimum(STEP * small, usual[0] / 32)
-    longer = np.multiply.outer(8.0 ** np.arange(8), np.maximum(STEP / 512, 8 * usual[-1]))
+    longer = np.multiply.outer(
+        8.0 ** np.arange(8), np.maximum(STEP / 512, 8 * usual[-1])
+    )
     return np.stack([shortest, 4 * shortest, *usual, *longer])
 
 
@@ -57,7 +59,7 @@ def climb(response, lines, analytic, size, measured):
     # An output that does not move may be a difference of numbers that lost the step:
     # numbers as large as the output becomes nearby.
     scale = np.maximum(unit, 1.0)
-    nearby = (steps <= 10 * scale)[:, None]
+    nearby = (steps <= 100 * scale)[:, None]
     ulps = np.nan_to_num(np.where(nearby, noise * steps[:, None], 0.0), posinf=0.0)
     noise = np.where(still[:, None], ulps.max(axis=0) / steps[:, None], noise)
 
@@ -95,7 +97,7 @@ def _absorbed(slopes, still, noise, analytic):
     steep one badly computed, no difference can tell.
     """
     lost = still[:, None] & (np.abs(analytic) > 10 * noise)
-    echo = ~still[:, None] & (np.abs(slopes - analytic) <= 0.01 * np.abs(analytic))
+    echo = ~still[:, None] & (np.abs(slopes - analytic) <= 0.1 * np.abs(analytic))
     return np.any(lost, axis=0) & np.any(echo[1:] & echo[:-1], axis=0)
 
 

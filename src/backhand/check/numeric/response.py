@@ -14,7 +14,7 @@ class Sample(NamedTuple):
     """Differences along P lines, for K upstream gradients."""
 
     slope: np.ndarray  # (K, P) central difference
-    bend: np.ndarray   # (K, P) slope ahead minus slope behind
+    bend: np.ndarray  # (K, P) slope ahead minus slope behind
     noise: np.ndarray  # (K, P) what round-off of y makes of the slope
     still: np.ndarray  # (P,) whether no output moved at all
 
@@ -74,7 +74,7 @@ class Response:
         )
 
     def _all_rows_at_once(self, steps):
-        """The same for every entry, moving one entry of each independent row at a time."""
+        """The same for every entry, moving one of each independent row at a time."""
         x, rows = self.forward.x, self.forward.rows
         width, half = x.size // rows, self.forward.per_call // 2
         steps = steps.reshape(rows, width)
@@ -107,11 +107,13 @@ class Response:
         until they are so long that the function itself is seen: so the first two sizes
         that find the same have the answer.
         """
-        x, sizes = self.forward.x, STEP * 8.0 ** np.arange(-10, 1)
+        x, sizes = self.forward.x, STEP * 8.0 ** np.arange(-10, 4)
         across = np.random.default_rng(1).standard_normal(x.shape)
         # Each entry by a part of itself, so that none crosses a kink at zero.
         across *= (np.abs(x) if np.any(x) else 1.0) / np.sqrt(x.size)
-        times = np.multiply.outer(sizes, np.arange(-5, 5)).reshape((-1,) + (1,) * x.ndim)
+        times = np.multiply.outer(sizes, np.arange(-5, 5)).reshape(
+            (-1,) + (1,) * x.ndim
+        )
         chunks = np.array_split(times, -(-len(times) // self.forward.per_call))
         y = np.concatenate([self.forward(x + chunk * across) for chunk in chunks])
         y = y.reshape(len(sizes), 10, -1)
@@ -121,7 +123,9 @@ class Response:
         seen = top * np.sqrt(np.mean((fourth / top[:, None]) ** 2, axis=1) / 70)
         one, next_ = seen[:-1], seen[1:]
         level = (one > TINY) & (next_ < 8 * one) & (next_ > one / 8)
-        found = np.maximum(one, next_)[np.argmax(level, axis=0), np.arange(len(self.dys))]
+        found = np.maximum(one, next_)[
+            np.argmax(level, axis=0), np.arange(len(self.dys))
+        ]
         return np.where(level.any(axis=0), found, 0.0)[:, None]
 
 
