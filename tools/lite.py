@@ -34,6 +34,42 @@ make book PYODIDE=folder. Or do without, and without this message: make book LIT
 """
 WHEEL = Path("_build/wheel")
 
+# What JupyterLite does without. Its service worker lets Python see the files that the
+# page keeps, at the price of a request for every import; the book has no such files.
+# The other offers pages that are not there.
+DISABLED = [
+    "@jupyterlite/application-extension:service-worker-manager",
+    "@jupyter-notebook/application-extension:pages",
+]
+
+# How its settings differ from what it comes with.
+HEADINGS = "notebook:move-cursor-heading-"
+OVERRIDES = {
+    "@jupyterlab/apputils-extension:themes": {"adaptive-theme": True},
+    # All cells are on the page, for the browser to search and to print.
+    "@jupyterlab/notebook-extension:tracker": {"windowingMode": "none"},
+    # The arrow keys move a slider, not from heading to heading.
+    "@jupyterlab/shortcuts-extension:shortcuts": {
+        "shortcuts": [
+            {
+                "command": f"{HEADINGS}{command}",
+                "keys": [key],
+                "selector": ".jp-Notebook.jp-mod-commandMode:not(.jp-mod-readWrite) :focus",
+                "disabled": True,
+            }
+            for command, key in [
+                ("above-or-collapse", "ArrowLeft"),
+                ("below-or-expand", "ArrowRight"),
+            ]
+        ]
+    },
+}
+
+TO_THE_BOOK = """<!DOCTYPE html>
+<title>Backprop by Hand</title>
+<meta http-equiv="refresh" content="0; url=../../index.html" />
+"""
+
 INTERPRETER = f"pyodide-{pyodide.VERSION}"
 
 
@@ -52,6 +88,7 @@ def main():
         shutil.rmtree(SITE, ignore_errors=True)
         if choice == "yes":
             sys.exit(f"The notebooks cannot be made to run in the browser. {reason}")
+        LEFT_OUT.parent.mkdir(parents=True, exist_ok=True)
         LEFT_OUT.write_text(LEFT_OUT_TEXT.format(reason), encoding="utf-8")
 
 
@@ -96,6 +133,7 @@ def build(source, wheel):
     for packed_wheel in packed.values():
         place(packed_wheel, SITE / wheels.address(packed_wheel))
     (SITE / f"wheels/{release}.json").write_text(lock, encoding="utf-8")
+    finish_pages()
     stamp.write_text(now)
 
 
@@ -135,9 +173,7 @@ def jupyterlite(contents, release):
                 "output_dir": str(SITE.resolve()),
             }
         },
-        "overrides.json": {
-            "@jupyterlab/apputils-extension:themes": {"adaptive-theme": True}
-        },
+        "overrides.json": OVERRIDES,
     }
     for name, setting in settings.items():
         (folder / name).write_text(json.dumps(setting, indent=1), encoding="utf-8")
@@ -147,11 +183,33 @@ def jupyterlite(contents, release):
         sys.exit(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
 
 
+def finish_pages():
+    """Load the kernel's files early, and lead back to the book where no page is.
+
+    The notebook's page asks for them while JupyterLite itself is still starting; each
+    is in the browser's cache when the kernel wants it. JupyterLite's logo and menus
+    lead to its other applications, which are not part of the site.
+    """
+    page = SITE / "notebooks/index.html"
+    files = [*SITE.glob(f"{INTERPRETER}/*"), *SITE.glob("wheels/*.*"), *SITE.glob("wheels/*/*")]
+    links = [
+        f'<link rel="prefetch" href="../{file.relative_to(SITE).as_posix()}" />'
+        for file in files
+    ]
+    head = "\n    ".join(["<head>", '<link rel="icon" href="favicon.ico" />', *links])
+    html = page.read_text(encoding="utf-8").replace("<head>", head, 1)
+    page.write_text(html, encoding="utf-8")
+    for application in ("consoles", "edit", "lab", "tree"):
+        (SITE / application).mkdir()
+        (SITE / application / "index.html").write_text(TO_THE_BOOK, encoding="utf-8")
+
+
 def configuration(release):
     """What the page and its kernel are told. Addresses are relative to the site."""
     return {
         "appName": "Backprop by Hand",
-        "faviconUrl": "../_static/favicon.svg",
+        "appUrl": "./tree",
+        "disabledExtensions": DISABLED,
         # Where the browser keeps what a reader saved: that of another release is not
         # shown in place of this one's notebooks.
         "contentsStorageName": f"Backprop by Hand {release}",
