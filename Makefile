@@ -69,7 +69,7 @@ lab: $(ENV) ## open the notebooks in JupyterLab
 
 test: book ## run every test
 	@$(BIN)/python tools/chromium.py
-	$(BIN)/pytest -n logical --dist loadgroup -rs --doctest-modules \
+	$(BIN)/pytest -n logical -rs --doctest-modules \
 		--nbval --nbval-current-env --nbval-sanitize-with tests/notebooks/sanitize.cfg \
 		$(wildcard src tests chapters appendix)
 

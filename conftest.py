@@ -1,15 +1,24 @@
 """How the tests are spread over the processors, and what nbval compares."""
 
-import pytest
+import re
+
+from xdist.scheduler import LoadScopeScheduling
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
-def pytest_collection_modifyitems(items):
-    """Keep together what shares a kernel, a page or another costly fixture."""
-    for item in items:
-        page = getattr(item, "callspec", None) and item.callspec.params.get("name")
-        group = f"{item.path} {page}" if page else str(item.path)
-        item.add_marker(pytest.mark.xdist_group(group))
+class ByFileAndPage(LoadScopeScheduling):
+    """A worker takes a whole file, since a notebook's cells need one kernel.
+
+    Of the site's tests it takes a page, which it then opens only once.
+    """
+
+    def _split_scope(self, nodeid):
+        file, _, test = nodeid.partition("::")
+        page = re.search(r"\[(.+?)(-light|-dark|\])", test)
+        return f"{file} {page[1]}" if page and file.startswith("tests/site/") else file
+
+
+def pytest_xdist_make_scheduler(config, log):
+    return ByFileAndPage(config, log)
 
 
 def pytest_collectstart(collector):
