@@ -171,13 +171,15 @@ def test_a_slider_follows_the_mouse(reader):
 
 def test_paper_shows_the_text_alone_and_in_light_colours(reader):
     page = reader.page
+    theme = expect(page.locator("html"))
     page.emulate_media(color_scheme="dark", media="print")
+    theme.to_have_attribute("data-theme", "dark")
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     for part in page.locator(".bd-sidebar, .bd-header-article, .widget-slider").all():
         expect(part).to_be_hidden()
-    expect(page.locator("html")).to_have_attribute("data-theme", "light")
+    theme.to_have_attribute("data-theme", "light")
     page.evaluate("window.dispatchEvent(new Event('afterprint'))")
-    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    theme.to_have_attribute("data-theme", "dark")
     page.emulate_media(media="screen")
 
 
