@@ -1,8 +1,9 @@
-"""Each kind is named where it is there, with its numbers, and not where it nearly is."""
+"""Each kind is named where it is, with its numbers, and not where it nearly is."""
 
 import numpy as np
 import pytest
 
+from backhand import ops
 from backhand.check import Op, check_gradients, check_loss
 
 rng = np.random.default_rng(0)
@@ -334,8 +335,8 @@ def test_entries_that_get_nothing_are_named_if_the_rest_is_right():
 
     told = evidence("dropped_path", np.sin, backward, X)
     assert told == (
-        "analytic is 0 in 8 of 24 entries where numeric is not (at indices 3, 4 of axis 1); "
-        "the rest is right"
+        "analytic is 0 in 8 of 24 entries where numeric is not (at indices 3, 4 of "
+        "axis 1); the rest is right"
     )
 
     def and_more(dy, x):
@@ -510,6 +511,16 @@ def test_one_of_two_uses_of_a_table_is_named():
         return dy.T @ table[ids]
 
     assert kinds(f, backward, IDS, TABLE) == ["not_accumulated"]
+
+
+def test_ids_may_be_integers_of_any_width():
+    def backward(dy, ids, table):
+        dtable = np.zeros_like(table)
+        dtable[ids] += dy
+        return dtable
+
+    for dtype in (np.uint8, np.int32, np.uint64):
+        assert kinds(lookup, backward, IDS.astype(dtype), TABLE) == ["not_accumulated"]
 
 
 def test_rows_of_wrong_numbers_are_not_said_to_be_short():
@@ -777,3 +788,51 @@ def test_a_large_block_of_a_model_is_diagnosed_from_a_sample():
     report = check_loss(loss, grads, params)
     assert [(f.kind, f.name) for f in report.findings] == [("constant_factor", "w")]
     assert "8.000 × numeric" in report.findings[0].evidence
+
+
+# ------------------------------------------------------------------ and never a crash
+
+SPOILED = {
+    "scaled": lambda g: g * np.arange(1.0, g.size + 1).reshape(g.shape),
+    "nothing": lambda g: None,
+    "nan": lambda g: g * np.nan,
+    "infinite": lambda g: g + np.inf,
+    "summed": lambda g: g.sum(),
+    "transposed": lambda g: g.T,
+    "reversed": lambda g: g[::-1],
+    "an axis more": lambda g: np.stack([g, g]),
+    "an axis less": lambda g: g[0],
+    "rounded": lambda g: np.round(10 * g).astype(int),
+    "half precision": lambda g: (1.5 * g).astype(np.float16),
+    "ones": np.ones_like,
+}
+SHAPES = {
+    "rms_norm": [(4, 6), (6,)],
+    "linear": [(2, 3, 4), (4, 5), (5,)],
+    "attention": [(3, 4), (3, 4), (3, 2)],
+    "embedding": [IDS, (6, 3)],
+    "cross_entropy": [(5, 6), IDS],
+}
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("scale", [1e-150, 1.0, 1e50])
+@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("how", SPOILED)
+def test_every_spoiled_gradient_gets_a_report(how, name, scale):
+    op, inputs = getattr(ops, name), []
+    for shape in SHAPES[name]:
+        is_shape = isinstance(shape, tuple)
+        inputs.append(scale * rng.normal(size=shape) if is_shape else shape)
+
+    def backward(dy, cache):
+        gradients = op.backward(dy, cache)
+        if isinstance(gradients, tuple):
+            return SPOILED[how](gradients[0]), *gradients[1:]
+        return SPOILED[how](gradients)
+
+    report = check_gradients(Op(op.forward, backward), *inputs)
+    assert len(report.rows) == sum(isinstance(shape, tuple) for shape in SHAPES[name])
+    assert max(map(len, str(report).splitlines())) <= 72
+    if scale == 1.0:
+        assert report.verdict == "disagree"

@@ -57,8 +57,9 @@ def test_gradients_come_in_a_tuple_a_list_or_by_name(backward):
 
 def test_one_gradient_may_come_alone_or_in_a_tuple():
     for wrap in (lambda g: g, lambda g: (g,), lambda g: [g], lambda g: g.tolist()):
-        report = check(lambda dy, x: wrap(2 * dy), lambda x: 2 * x, (X[0],))
-        assert report.verdict == "agree"
+        for x in (X, X[0]):
+            report = check(lambda dy, x: wrap(2 * dy), lambda x: 2 * x, (x,))
+            assert report.verdict == "agree"
 
 
 def test_what_is_no_array_of_floats_is_passed_on():
@@ -94,6 +95,12 @@ def test_no_gradient_is_judged_as_zeros():
     assert check(lambda dy, x, w: (dy * w, None)).row("w").verdict == "disagree"
     assert check(lambda dy, x, w: {"x": dy * w}).row("w").verdict == "disagree"
     assert check(lambda dy, x: None, lambda x: 0 * x.sum(), (X,)).verdict == "agree"
+
+
+def test_a_forgotten_return_leaves_no_gradient_at_all():
+    report = check(lambda dy, x, w: None)
+    assert [f.kind for f in report.findings] == ["dropped_path", "dropped_path"]
+    assert "not returned" in report.findings[0].advice
 
 
 # ------------------------------------------------------ shapes and kinds of values

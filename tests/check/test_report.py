@@ -69,7 +69,7 @@ def test_long_names_fit_as_well():
     )
     text = str(report)
     assert max(map(len, text.splitlines())) <= 72
-    assert all(f"\n{name}\n" in text for name in params)
+    assert all(f"\n{name}  (" in text for name in params)
 
 
 def test_a_broken_rule_is_named_where_every_number_is_right():

@@ -6,6 +6,7 @@ arguments is wrong whatever it returns.   A.8; chapters/checking
 """
 
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 
@@ -68,13 +69,13 @@ def check_gradients(op, *inputs, dy=None, seed=0, entrywise=None, **options):
     """
     with np.errstate(all="ignore"):
         subject = Subject(op, inputs, options)
-        early = _no_derivative(subject)
-        if early:
-            return early
+        if not subject.can_be_checked:
+            return _no_comparison(subject)
         dys = _upstream(subject.y, dy, seed)
         analytic = [subject.gradients(d) for d in dys]
-        _take_as_float(subject, analytic)
-        return _report(subject, dys, analytic, seed, entrywise)
+        if subject.take_as_float(analytic[0]):
+            analytic = [subject.gradients(d) for d in dys]
+        return _report(subject, dys, analytic, seed, entrywise, together=True)
 
 
 def check_loss(loss, grads, params, *, seed=0):
@@ -134,44 +135,39 @@ def check_loss(loss, grads, params, *, seed=0):
             raise ValueError(
                 f"loss has shape {subject.y.shape}; it needs to be a number"
             )
-        early = _no_derivative(subject)
-        if early:
-            return early
+        if not subject.can_be_checked:
+            return _no_comparison(subject)
         dys = [np.ones(subject.y.shape)]
         analytic = [subject.gradients(dys[0])]
-        return _report(subject, dys, analytic, seed, entrywise=False)
+        return _report(subject, dys, analytic, seed, entrywise=False, together=False)
 
 
-def _report(subject, dys, analytic, seed, entrywise):
-    """Judge every input, say what is wrong, and draw the verdict."""
-    floats = subject.floats
-    for gradients in analytic:
-        for position in floats:
-            if gradients[position] is None:
-                gradients[position] = np.zeros(subject.values[position].shape)
-    if not any(goes_by_entry(subject.values[i], entrywise) for i in floats):
+def _report(subject, dys, analytic, seed, entrywise, together):
+    """Judge every input, say what is wrong, and draw the verdict.
+
+    together : bool
+        Whether inputs that go by direction may be moved all at once, if that finds
+        nothing wrong. It is faster, but tells nothing of each.
+    """
+    by_entry = (goes_by_entry(subject.values[i], entrywise) for i in subject.floats)
+    if together and not any(by_entry):
         rows = _rows_together(subject, dys, analytic, seed)
         if rows:
             return _conclude(rows, subject, subject.findings)
 
-    comparisons = {}
-    for position in floats:
-
-        def jittered(position=position):
-            if any(finding.kind == "not_repeatable" for finding in subject.findings):
-                return [gradients[position] for gradients in analytic]
-            values = _jitter(subject, analytic)
-            return [subject.ask(dy, values)[position] for dy in dys]
-
-        comparisons[position] = compare(
+    nearby = partial(_nearby, subject, dys, analytic)
+    comparisons = {
+        position: compare(
             subject.names[position],
             Forward(subject.run, subject.values, position, subject.y),
             dys,
             [gradients[position] for gradients in analytic],
-            jittered,
+            partial(nearby, position),
             seed=seed,
             entrywise=entrywise,
         )
+        for position in subject.floats
+    }
     findings, remarks = diagnose(comparisons, subject, dys)
     rows = []
     for row in (comparison.row for comparison in comparisons.values()):
@@ -190,21 +186,25 @@ def _rows_together(subject, dys, analytic, seed):
     )
     if worst is None:
         return None
-    claimed, slope, error = worst
+    claimed, slope, error = map(float, worst)
+    note = f"along {DIRECTIONS} random directions"
+    if len(shapes) > 1:
+        note = f"all inputs together, {note}"
+    ratio = float(np.divide(claimed, slope))
     return [
-        Row(
-            subject.names[i],
-            "agree",
-            float(error),
-            None,
-            float(claimed),
-            float(slope),
-            float(np.divide(claimed, slope)),
-            f"{'all inputs together, ' * (len(shapes) > 1)}along {DIRECTIONS} random "
-            "directions",
-        )
+        Row(subject.names[i], "agree", error, None, claimed, slope, ratio, note)
         for i in subject.floats
     ]
+
+
+def _no_comparison(subject):
+    """The report where there is no derivative to compare with."""
+    nan = float("nan")
+    rows = [
+        Row(subject.names[i], "inconclusive", nan, None, nan, nan, nan)
+        for i in subject.floats
+    ]
+    return Report(rows, subject.findings, "inconclusive")
 
 
 def _conclude(rows, subject, findings):
@@ -214,52 +214,6 @@ def _conclude(rows, subject, findings):
     if any(finding.kind in RULES for finding in findings):
         verdicts.append("disagree")
     return Report(rows, findings, min(verdicts, key=VERDICTS.index))
-
-
-def _take_as_float(subject, analytic):
-    """Differentiate integer inputs for which backward returned a gradient, too."""
-    claimed = [i for i in subject.integers if analytic[0][i] is not None]
-    for position in claimed:
-        name, before = subject.names[position], subject.values[position]
-        subject.values[position] = before.astype(np.float64)
-        try:
-            y = subject.run(subject.values)
-        except Exception:  # an index, say
-            y = None
-        if y is not None and y.shape == subject.y.shape:
-            told = "It was taken as float64."
-        else:
-            subject.values[position] = before
-            told = "It indexes something, so it has no gradient."
-        subject.note(
-            "integer_input",
-            name,
-            f"{name} has dtype {before.dtype}, and backward returns a gradient for it. "
-            + told,
-            "Pass floats where a gradient is wanted: a small step added to an integer "
-            "array is cut off, and the numeric derivative is nonsense.",
-        )
-
-
-def _no_derivative(subject):
-    """A report where there is nothing to differentiate, else None."""
-    floats = [subject.names[i] for i in subject.floats]
-    if not floats:
-        for position in subject.integers:
-            subject.note(
-                "integer_input",
-                subject.names[position],
-                f"{subject.names[position]} has dtype "
-                f"{subject.values[position].dtype}, and no input is floating point",
-                "Pass floats (3.0, not 3): there is no small step from one integer to "
-                "the next.",
-            )
-        return Report([], subject.findings, "inconclusive")
-    if subject.repeats:
-        return None
-    nan = float("nan")
-    rows = [Row(name, "inconclusive", nan, None, nan, nan, nan) for name in floats]
-    return Report(rows, subject.findings, "inconclusive")
 
 
 def _upstream(y, dy, seed):
@@ -281,17 +235,20 @@ def _upstream(y, dy, seed):
     return [np.where(np.isfinite(y), d, 0.0).astype(dtype) for d in dys]
 
 
-def _jitter(subject, analytic):
-    """The inputs, each entry off by one unit in its last place, up or down.
+def _nearby(subject, dys, analytic, position):
+    """What backward returns for an input when all are off in their last place.
 
-    In the last place of float32, if the pass works in that.
+    In the last place of float32, if the pass works in that. A backward that does not
+    repeat itself is not excused by this.
     """
-    given = [g for gradients in analytic for g in gradients if g is not None]
-    single = any(a.dtype.itemsize < 8 for a in [subject.y, *given])
+    here = [gradients[position] for gradients in analytic]
+    if any(finding.kind == "not_repeatable" for finding in subject.findings):
+        return here
+    single = any(a.dtype.itemsize < 8 for a in [subject.y, *here])
     eps = np.finfo(np.float32).eps if single else EPS
     rng = np.random.default_rng(2)
     values = list(subject.values)
-    for position in subject.floats:
-        x = values[position]
-        values[position] = x * (1 + eps * rng.choice([-1.0, 1.0], x.shape))
-    return values
+    for i in subject.floats:
+        values[i] = values[i] * (1 + eps * rng.choice([-1.0, 1.0], values[i].shape))
+    there = [subject.ask(dy, values)[position] for dy in dys]
+    return [t if t.shape == h.shape else h for t, h in zip(there, here)]

@@ -163,27 +163,29 @@ def gradients_of(returned, names, floats):
                 f"backward returned a gradient for {unknown[0]!r}; "
                 f"forward's inputs are {', '.join(names)}"
             )
-        by_name = dict(returned)
+        by_name = returned
+    elif returned is None:
+        by_name = {}
     else:
-        if isinstance(returned, tuple | list) and not _is_one_array(returned, floats):
-            values = list(returned)
-        else:
-            values = [returned]
-        if len(values) == len(floats):
-            by_name = dict(zip(floats, values))
-        elif len(values) == len(names):
-            by_name = dict(zip(names, values))
-        else:
+        several = isinstance(returned, tuple | list)
+        alone = not several or _is_one_array(returned, floats)
+        values = [returned] if alone else returned
+        if len(values) not in (len(floats), len(names)):
             raise ValueError(
-                f"backward returned {len(values)} "
-                f"gradient{'s' * (len(values) != 1)}; forward has {len(floats)} "
-                f"floating-point input{'s' * (len(floats) != 1)}: {', '.join(floats)}"
+                f"backward returned {_counted(len(values), 'gradient')}; forward has "
+                f"{_counted(len(floats), 'floating-point input')}: {', '.join(floats)}"
             )
-    gradients = [by_name.get(name) for name in names]
+        by_name = dict(zip(floats if len(values) == len(floats) else names, values))
     return [
-        None if value is None else real_array(f"the gradient of {name}", value)
-        for name, value in zip(names, gradients)
+        None
+        if by_name.get(name) is None
+        else real_array(f"the gradient of {name}", by_name[name])
+        for name in names
     ]
+
+
+def _counted(count, noun):
+    return f"{count} {noun}{'s' if count != 1 else ''}"
 
 
 def _is_one_array(returned, floats):
@@ -191,5 +193,7 @@ def _is_one_array(returned, floats):
     return (
         isinstance(returned, list)
         and len(floats) == 1 < len(returned)
-        and all(isinstance(value, int | float) for value in returned)
+        and not any(
+            value is None or isinstance(value, np.ndarray) for value in returned
+        )
     )

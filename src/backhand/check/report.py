@@ -71,16 +71,9 @@ class Report:
         if self.rows:
             parts.append(_text_table(self.rows))
         for number, (kind, name, evidence, advice) in enumerate(self.findings, 1):
-            head = f"{number}. {kind} in {name}"
-            parts.append(
-                "\n".join(
-                    [
-                        head,
-                        _paragraph(evidence, "   "),
-                        _paragraph(advice, "   ", "-> "),
-                    ]
-                )
-            )
+            what = f"{number}. {kind} in {name}"
+            shown, try_ = _paragraph(evidence, "   "), _paragraph(advice, "   ", "-> ")
+            parts.append(f"{what}\n{shown}\n{try_}")
         return "\n\n".join(parts)
 
     def summary(self):
@@ -130,25 +123,30 @@ def _cells(row):
 
 
 def _text_table(rows):
-    heads = tuple(head.replace("largest ", "") for head in COLUMNS)
-    table = [heads, *map(_cells, rows)]
-    widths = [max(map(len, column)) for column in zip(*table)]
-    too_wide = sum(widths) + 2 * (len(widths) - 1) > WIDTH
-    if too_wide:  # the name on a line of its own
-        widths[0] = 1
-    lines = []
-    for cells, note in zip(table, ["", *(row.note for row in rows)]):
-        if too_wide:
-            lines.append(cells[0])
-            cells = ("", *cells[1:])
-        padded = [
-            cell.rjust(width) if number in (2, 4, 5, 6) else cell.ljust(width)
-            for number, (cell, width) in enumerate(zip(cells, widths))
-        ]
-        lines.append("  ".join(padded).rstrip())
-        if note:
-            lines.append(_paragraph(note, "  "))
+    heads = tuple(head.removeprefix("largest ") for head in COLUMNS)
+    lines = _aligned([heads, *map(_cells, rows)])
+    if len(max(lines, key=len)) > WIDTH:  # name and place on a line of their own
+        values = [("", cells[1], cells[2], *cells[4:]) for cells in map(_cells, rows)]
+        head, *lines = _aligned([("", heads[1], heads[2], *heads[4:]), *values])
+        places = [f"{row.name}  {_cells(row)[3]}".rstrip() for row in rows]
+        lines = [head, *(f"{place}\n{line}" for place, line in zip(places, lines))]
+    for number, row in enumerate(rows, 1):
+        if row.note:
+            lines[number] += "\n" + _paragraph(row.note, "  ")
     return "\n".join(lines)
+
+
+def _aligned(table):
+    """Lines of text with the columns one under the other, numbers to the right."""
+    widths = [max(map(len, column)) for column in zip(*table)]
+    numeric = {2, *range(len(widths) - 3, len(widths))}
+    return [
+        "  ".join(
+            cell.rjust(width) if number in numeric else cell.ljust(width)
+            for number, (cell, width) in enumerate(zip(cells, widths))
+        ).rstrip()
+        for cells in table
+    ]
 
 
 def _paragraph(text, indent="", first=""):
@@ -218,7 +216,8 @@ def _html_row(row, mark):
         f'<td class="text">{mark[verdict]}</td>{cells}</tr>'
     )
     if row.note:
-        html += f'<tr><td class="note" colspan="{len(COLUMNS)}">{escape(row.note)}</td></tr>'
+        note, width = escape(row.note), len(COLUMNS)
+        html += f'<tr><td class="note" colspan="{width}">{note}</td></tr>'
     return html
 
 

@@ -34,19 +34,9 @@ class Subject:
         self.names = names or argument_names(op.forward, len(inputs))
         self.values = [_input(n, v) for n, v in zip(self.names, inputs)]
         self.findings = []
-        self.forward_changes = False
-        self.repeats = True
+        self._forward_changes = False
+        self._repeats = True
         self.y = self._check_forward()
-        if not np.isfinite(self.y).all():
-            index = tuple(int(i) for i in np.argwhere(~np.isfinite(self.y))[0])
-            self.note(
-                "nonfinite",
-                "y",
-                f"forward returns {self.y[index]} in {np.sum(~np.isfinite(self.y))} of "
-                f"{self.y.size} entries" + (f", first at {index}" if index else ""),
-                "Look for an exponential that overflows, a division by zero, a log of "
-                "zero.",
-            )
 
     @property
     def floats(self):
@@ -54,103 +44,124 @@ class Subject:
         return [i for i, v in enumerate(self.values) if _is_array(v, "f")]
 
     @property
-    def integers(self):
-        """The positions of the inputs that hold integers."""
-        return [i for i, v in enumerate(self.values) if _is_array(v, "iub")]
+    def can_be_checked(self):
+        """Whether there is anything to differentiate, and a forward to do it with."""
+        if self.floats:
+            return self._repeats
+        for name, value in zip(self.names, self.values):
+            if _is_array(value, "iub"):
+                self._note(
+                    "integer_input",
+                    name,
+                    f"{name} has dtype {value.dtype}, and no input is floating point",
+                    "Pass floats (3.0, not 3): there is no small step from one integer "
+                    "to the next.",
+                )
+        return False
 
     def settings(self):
         """Forward's options, given or by default."""
         return defaults(self.op.forward) | self.options
 
-    def forward(self, values):
-        """y and the cache."""
+    def run(self, values):
+        """y in float64, without the care that exceptions are given elsewhere."""
+        if self._forward_changes:
+            values = _copies(values)
+        y, _ = self.op.forward(*values, **self.options)
+        return np.asarray(y, dtype=np.float64)
+
+    def gradients(self, dy):
+        """What backward returns for dy, one array or None for each input.
+
+        Backward is called twice, and its arguments are looked at afterwards: what
+        it does wrong in passing is added to the findings. No gradient for an input
+        that is differentiated is one of zeros.
+        """
+        values = _copies(self.values)
+        _, cache = self._forward(values)
+        before, given = _copies(values), dy.copy()
+        first = [None if g is None else g.copy() for g in self._backward(given, cache)]
+        names = ["dy", *self.names]
+        if self._compare("backward", names, [dy, *before], [given, *values]):
+            second = self._backward(given, cache)
+            for name, a, b in zip(self.names, first, second):
+                if not _close(a, b):
+                    self._note(
+                        "not_repeatable",
+                        name,
+                        f"the same dy and cache gave another gradient of {name} the "
+                        f"second time{_largest_change(a, b)}",
+                        "Look for a cached array written into, a gradient added to "
+                        "a buffer that is kept, or random numbers drawn in backward.",
+                    )
+        return self._filled(first)
+
+    def ask(self, dy, values=None):
+        """The same for another dy, or at other values, with no look at its manners."""
+        values = _copies(self.values if values is None else values)
+        _, cache = self.op.forward(*values, **self.options)
+        dtype = self.y.dtype if self.y.dtype.kind == "f" else np.float64
+        return self._filled(self._backward(dy.astype(dtype), cache))
+
+    def take_as_float(self, gradients):
+        """Differentiate integer inputs, too, for which backward returned a gradient.
+
+        Returns whether any was.
+        """
+        taken = False
+        for position, gradient in enumerate(gradients):
+            before = self.values[position]
+            if gradient is None or not _is_array(before, "iub"):
+                continue
+            self.values[position] = before.astype(np.float64)
+            try:
+                y = self.run(self.values)
+            except Exception:  # an index, say
+                y = None
+            if y is not None and y.shape == self.y.shape:
+                told, self.y, taken = "It was taken as float64.", y, True
+            else:
+                told = "It indexes something, so it has no gradient."
+                self.values[position] = before
+            name = self.names[position]
+            self._note(
+                "integer_input",
+                name,
+                f"{name} has dtype {before.dtype}, and backward returns a gradient for "
+                f"it. {told}",
+                "Pass floats where a gradient is wanted: a small step added to an "
+                "integer array is cut off, and the numeric derivative is nonsense.",
+            )
+        return taken
+
+    def _forward(self, values):
         with naming("forward", **dict(zip(self.names, values))):
             y, cache = output_of(self.op.forward(*values, **self.options))
         return real_array("y", y), cache
 
-    def backward(self, dy, cache):
-        """One gradient, or None, for each input."""
+    def _backward(self, dy, cache):
         # A number for a number: what a loss is given is no array of no axes.
         with naming("backward", dy=dy):
             returned = self.op.backward(dy if dy.ndim else dy[()], cache)
         return gradients_of(returned, self.names, self.floats)
 
-    def run(self, values):
-        """y in float64, without the care that exceptions are given elsewhere."""
-        if self.forward_changes:
-            values = _copies(values)
-        y, _ = self.op.forward(*values, **self.options)
-        return np.asarray(y, dtype=np.float64)
-
-    def gradients(self, dy, values=None):
-        """What backward returns for dy, one float64 array or None for each input.
-
-        Backward is called twice, and its arguments are looked at afterwards: what
-        it does wrong in passing is added to the findings.
-        """
-        values = _copies(self.values if values is None else values)
-        _, cache = self.forward(values)
-        before = _copies(values)
-        given = dy.copy()
-        first = [None if g is None else g.copy() for g in self.backward(given, cache)]
-        changed = [n for n, v, b in zip(self.names, values, before) if not _same(v, b)]
-        if not _same(given, dy):
-            changed.append("dy")
-        for name in changed:
-            self.note(
-                "inplace_mutation",
-                name,
-                f"after backward was called, {name} is no longer what it was"
-                + _largest_change(
-                    dict(zip(self.names, before), dy=dy)[name],
-                    dict(zip(self.names, values), dy=given)[name],
-                ),
-                "Write into a copy: an array passed in is still in use elsewhere.",
-            )
-        if not changed:
-            second = self.backward(given, cache)
-            for name, a, b in zip(self.names, first, second):
-                if not _close(a, b):
-                    self.note(
-                        "not_repeatable",
-                        name,
-                        f"the same dy and cache gave another gradient of {name} the "
-                        f"second time" + _largest_change(a, b),
-                        "Look for a cached array written into, a gradient added to "
-                        "a buffer that is kept, or random numbers drawn in backward.",
-                    )
-        return first
-
-    def ask(self, dy, values=None):
-        """What backward returns, with no questions about its manners."""
-        _, cache = self.op.forward(
-            *_copies(self.values if values is None else values), **self.options
-        )
-        dy = dy.astype(self.y.dtype if self.y.dtype.kind == "f" else np.float64)
-        return self.backward(dy, cache)
-
-    def note(self, *finding):
-        if Finding(*finding) not in self.findings:
-            self.findings.append(Finding(*finding))
+    def _filled(self, gradients):
+        return [
+            np.zeros(v.shape) if g is None and _is_array(v, "f") else g
+            for g, v in zip(gradients, self.values)
+        ]
 
     def _check_forward(self):
         values = _copies(self.values)
-        y, _ = self.forward(values)
+        y, _ = self._forward(values)
         y = y.copy()
-        for name, before, after in zip(self.names, self.values, values):
-            if not _same(before, after):
-                self.forward_changes = True
-                self.note(
-                    "inplace_mutation",
-                    name,
-                    f"after forward was called, {name} is no longer what it was"
-                    + _largest_change(before, after),
-                    "Write into a copy: an array passed in is still in use elsewhere.",
-                )
-        again, _ = self.forward(_copies(self.values))
+        self._forward_changes = not self._compare(
+            "forward", self.names, self.values, values
+        )
+        again, _ = self._forward(_copies(self.values))
         if not _close(y, again):
-            self.repeats = False
-            self.note(
+            self._repeats = False
+            self._note(
                 "nondeterministic",
                 "y",
                 "two forward passes on the same inputs differ"
@@ -158,7 +169,37 @@ class Subject:
                 "Fix what is random (a dropout mask, say) before checking: pass it "
                 "in, or seed it inside forward.",
             )
+        bad = ~np.isfinite(y)
+        if bad.any():
+            first = tuple(int(i) for i in np.argwhere(bad)[0])
+            self._note(
+                "nonfinite",
+                "y",
+                f"forward returns {y[first]} in {bad.sum()} of {y.size} entries"
+                + (f", first at {first}" if first else ""),
+                "Look for an exponential that overflows, a division by zero, a log of "
+                "zero.",
+            )
         return y
+
+    def _compare(self, call, names, before, after):
+        """Whether a call left its arguments alone."""
+        kept = True
+        for name, b, a in zip(names, before, after):
+            if not _same(b, a):
+                kept = False
+                self._note(
+                    "inplace_mutation",
+                    name,
+                    f"after {call} was called, {name} is no longer what it was"
+                    + _largest_change(b, a),
+                    "Write into a copy: an array passed in is still in use elsewhere.",
+                )
+        return kept
+
+    def _note(self, *finding):
+        if Finding(*finding) not in self.findings:
+            self.findings.append(Finding(*finding))
 
 
 def _input(name, value):

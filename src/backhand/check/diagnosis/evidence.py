@@ -113,7 +113,6 @@ class Evidence:
             gradient = self.subject.ask(dy, values)[self.position]
         except Exception:
             return None
-        gradient = np.zeros(self.x.shape) if gradient is None else gradient
         return gradient if gradient.shape == self.x.shape else None
 
     def derivative(self, dys, x=None):

@@ -110,7 +110,7 @@ def looked_up_rows(e):
     for name, ids in e.ids.items():
         if ids.size == 0 or ids.min() < 0 or ids.max() >= len(e.x):
             continue
-        count = np.bincount(ids.ravel(), minlength=len(e.x))
+        count = np.bincount(ids.ravel().astype(np.intp), minlength=len(e.x))
         rows = listed(np.flatnonzero(off), "row", "rows")
         if np.sum(count == 0) > 1 and np.array_equal(leaking, count == 0):
             unused = listed(np.flatnonzero(count == 0), "row", "rows")
@@ -131,8 +131,8 @@ def looked_up_rows(e):
         elif np.array_equal(off, count > 0) and np.any(by_row(e.significant) & ~off):
             yield e.finding(
                 "not_accumulated",
-                f"only rows that {name} look up are off ({rows}); the others are right, "
-                "and not zero",
+                f"only rows that {name} look up are off ({rows}); the others are "
+                "right, and not zero",
                 f"{e.name} is used in two places: add what arrives through the lookup "
                 "to the rest.",
             )

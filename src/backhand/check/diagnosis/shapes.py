@@ -52,12 +52,12 @@ def _relation(e, returned):
             return f"; it is the numeric gradient summed over {_axes(axes)}"
     dy = e.dys[0]
     for name, other in e.others.items():
-        if other.ndim == 1 == dy.ndim and len(other) == len(dy):
-            if _alike(e, returned, dy @ other):
-                return (
-                    f"; it is the dot product of dy and {name} "
-                    "(.T does nothing to an array of one axis: np.outer is meant)"
-                )
+        both_vectors = other.ndim == 1 and other.shape == dy.shape
+        if both_vectors and _alike(e, returned, dy @ other):
+            return (
+                f"; it is the dot product of dy and {name} "
+                "(.T does nothing to an array of one axis: np.outer is meant)"
+            )
     return ""
 
 
