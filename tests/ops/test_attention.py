@@ -67,6 +67,12 @@ def test_tiles_of_any_size_give_the_naive_result(tile, causal, dtype, tolerance)
         np.testing.assert_allclose(ours, theirs, rtol=0, atol=10 * tolerance)
 
 
+def test_a_causal_tile_compares_with_no_key_behind_its_last_query():
+    _, cache = tiled_attention.forward(Q, K, V, causal=True, tile=3)
+    weights = [p.shape[-2:] for *_, p in tiled_attention.tiles(cache)]
+    assert weights == [(3, 3), (3, 6), (1, 7)]
+
+
 def test_tiled_attention_never_holds_a_square_array():
     """Its extra memory doubles with T, where naive attention's quadruples."""
     square = 1024 * 1024 * 4

@@ -34,6 +34,23 @@ def test_without_a_mask_positions_may_be_shuffled_unless_rope_tells_them_apart()
         assert np.allclose(shuffled, y[:, order]) is not rope
 
 
+def test_the_layout_says_which_columns_of_a_head_turn_together():
+    """0 with 2 and 1 with 3 in one layout is 0 with 1 and 2 with 3 in the other."""
+    w_q, w_k = RNG.normal(size=(2, 6, 8))
+    order = [0, 2, 1, 3, 4, 6, 5, 7]
+    y, cache = multi_head_attention.forward(
+        X, w_q, w_k, W_V, W_O, heads=2, rope=True, layout="half"
+    )
+    same, same_cache = multi_head_attention.forward(
+        X, w_q[:, order], w_k[:, order], W_V, W_O, heads=2, rope=True
+    )
+    np.testing.assert_allclose(y, same)
+    _, dw_q, dw_k, *_ = multi_head_attention.backward(DY, cache)
+    _, same_dw_q, same_dw_k, *_ = multi_head_attention.backward(DY, same_cache)
+    np.testing.assert_allclose(dw_q[:, order], same_dw_q)
+    np.testing.assert_allclose(dw_k[:, order], same_dw_k)
+
+
 def test_dx_is_the_sum_of_three_contributions():
     """Each weight set to zero where only its own path to x is cut, dx is linear."""
     _, cache = multi_head_attention.forward(X, *WEIGHTS, heads=2)

@@ -77,5 +77,5 @@ def test_a_wrong_base_or_layout_is_refused():
     for base in 0, -1.0, np.nan:
         with pytest.raises(ValueError, match="base is"):
             rope.forward(X, base=base)
-    with pytest.raises(ValueError, match="layout is 'pairs'; it needs"):
+    with pytest.raises(ValueError, match="layout is 'pairs'; it needs one of"):
         rope.forward(X, layout="pairs")
