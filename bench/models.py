@@ -45,7 +45,10 @@ class Plain:
         self.xp = xp
         self.scale = width**-0.5
         self.mask = np.tri(T, dtype=bool)
-        self.cos, self.sin = (f(angles(T, width)).astype("f4") for f in (np.cos, np.sin))
+        turns = angles(T, width).repeat(2, axis=-1)
+        self.cos, self.sin = np.cos(turns).astype("f4"), np.sin(turns).astype("f4")
+        quarter_turn = [[0, 1], [-1, 0]]  # (a, b) becomes (-b, a)
+        self.swap = np.kron(np.eye(width // 2), quarter_turn).astype("f4")
 
     def rms_norm(self, x, gain):
         mean_square = self.xp.mean(x * x, axis=-1, keepdims=True)
@@ -55,17 +58,18 @@ class Plain:
         return x / (1 + self.xp.exp(-x))
 
     def rope(self, x):
-        a, b = x[..., 0::2], x[..., 1::2]
-        turned = a * self.cos - b * self.sin, a * self.sin + b * self.cos
-        return self.xp.stack(turned, axis=-1).reshape(x.shape)
+        return x * self.cos + x @ self.swap * self.sin
 
     def attention(self, q, k, v):
         scores = self.xp.where(self.mask, q @ k.swapaxes(-1, -2) * self.scale, -1e30)
-        e = self.xp.exp(scores - self.xp.max(scores, axis=-1, keepdims=True))
+        e = self.xp.exp(self.below_zero(scores))
         return e / self.xp.sum(e, axis=-1, keepdims=True) @ v
 
+    def below_zero(self, scores):
+        return scores - self.xp.max(scores, axis=-1, keepdims=True)
+
     def cross_entropy(self, logits, targets):
-        z = logits - self.xp.max(logits, axis=-1, keepdims=True)
+        z = self.below_zero(logits)
         log_total = self.xp.log(self.xp.sum(self.xp.exp(z), axis=-1))
         return self.xp.mean(log_total - z[np.arange(len(targets)), targets])
 
@@ -154,12 +158,12 @@ class Jax:
             loss, grads = differentiate(current(state))
             return loss, update(i, grads, state)
 
-        self.jitted, self.state, self.i = step, start(params), 0
+        self.jitted, self.wait = step, jax.block_until_ready
+        self.state, self.i = start(params), 0
 
     def step(self):
-        loss, self.state = self.jitted(self.i, self.state)
+        self.loss, self.state = self.wait(self.jitted(self.i, self.state))
         self.i += 1
-        self.loss = float(loss)
 
 
 class Autograd:
