@@ -12,9 +12,14 @@ class Cache(NamedTuple):
 
 
 def logistic(x):
+    # In place, because a large temporary costs more than the arithmetic on it.
+    y = np.empty_like(x)
+    np.negative(x, out=y)
     # Far below zero exp(-x) overflows to inf, and 1 / (1 + inf) is the right 0.
     with np.errstate(over="ignore"):
-        return 1 / (1 + np.exp(-x))
+        np.exp(y, out=y)
+    y += 1
+    return np.divide(1, y, out=y)
 
 
 def forward(x):
