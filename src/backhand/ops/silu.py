@@ -41,4 +41,9 @@ def backward(dy, cache):
     """Return dx = dy · σ (1 + x (1 - σ)): the product rule, factored."""
     x, sigma = cache
     dy = float_array("dy", dy, like=x, shape=x.shape)
-    return dy * (sigma * (1 + x * (1 - sigma)))
+    dx = 1 - sigma  # and on in place: a large temporary costs more than arithmetic
+    dx *= x
+    dx += 1
+    dx *= sigma
+    dx *= dy
+    return dx
