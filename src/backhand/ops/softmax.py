@@ -18,7 +18,7 @@ def probabilities(z):
     """
     z -= z.max(axis=-1, keepdims=True)
     np.exp(z, out=z)
-    z /= z.sum(axis=-1, keepdims=True)
+    z /= z @ np.ones((z.shape[-1], 1), z.dtype)  # the sum of a row, faster than sum
     return z
 
 
