@@ -15,6 +15,14 @@ def float_array(name, value, like=None, shape=None, min_ndim=0):
     like is an array whose dtype value must have. In shape, None stands for any
     length. A plain float will do where shape is (), as for the dy of a loss.
     """
+    if (
+        type(value) is Array
+        and value.dtype in FLOATS
+        and like is not None
+        and (value.dtype, value.shape) == (like.dtype, shape)
+        and value.size
+    ):
+        return value  # as nearly every call, and faster than asking one by one
     if shape == () and isinstance(value, float):
         return np.asarray(value, like.dtype)
     array = as_array(name, value)
