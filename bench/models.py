@@ -103,11 +103,11 @@ class Backhand:
     phases = ["forward", "backward", "update"]
 
     def __init__(self, config, params, tokens, targets):
-        self.config, self.params, self.data = config, params, (tokens, targets)
+        self.params, self.data = params, (tokens, targets, config)
         self.optimiser = Adam()
 
     def forward(self):
-        self.loss, self.cache = transformer.forward(self.params, *self.data, self.config)
+        self.loss, self.cache = transformer.forward(self.params, *self.data)
 
     def backward(self):
         self.grads = transformer.backward(self.cache)
@@ -123,7 +123,9 @@ class PyTorch:
         import torch
 
         torch.set_num_threads(1)
-        self.params = {n: torch.tensor(w, requires_grad=True) for n, w in params.items()}
+        self.params = {
+            name: torch.tensor(w, requires_grad=True) for name, w in params.items()
+        }
         self.optimiser = torch.optim.Adam(self.params.values(), lr=1e-3)
         self.data = torch.tensor(tokens), torch.tensor(targets), config
         self.parts = Fused(torch, config)

@@ -1,19 +1,16 @@
 """A training step of the transformer against other libraries and its products."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from backhand import transformer
+from backhand.transformer import Config
 
 from . import models, timing
 
-SMALL = transformer.Config(vocab=256, context=64, width=128, layers=4, heads=4, hidden=512)
 CONFIGS = {
-    "tiny": replace(SMALL, vocab=64, context=32, width=32, layers=2, hidden=128),
-    "small": SMALL,
-    "medium": replace(SMALL, vocab=512, context=128, width=256, layers=6, heads=8,
-                      hidden=1024),
+    "tiny": Config(vocab=64, context=32, width=32, layers=2, heads=4, hidden=128),
+    "small": Config(vocab=256, context=64, width=128, layers=4, heads=4, hidden=512),
+    "medium": Config(vocab=512, context=128, width=256, layers=6, heads=8, hidden=1024),
 }
 ROUNDS = {"tiny": 200, "small": 40, "medium": 12}
 BATCH = 8
@@ -47,16 +44,16 @@ def agree_on_the_loss(entered, steps=5):
                 getattr(contender, phase)()
             losses[name].append(float(contender.loss))
         np.testing.assert_allclose(losses[name], losses["backhand"], rtol=1e-5)
-    learned = losses["backhand"]
-    assert learned[-1] < learned[0], learned
-    print(f"loss {learned[0]:.4f}, after {steps - 1} steps {learned[-1]:.4f}: all agree")
+    first, *_, last = losses["backhand"]
+    assert last < first, losses
+    print(f"loss {first:.4f}, after {steps - 1} steps {last:.4f}: all agree")
 
 
 def main():
     timing.describe_machine()
     rivals = [name for name, (_, module) in RIVALS.items() if timing.installed(module)]
     for size, config in CONFIGS.items():
-        print(f"\n{size}: {config}, batch {BATCH}")
+        print(f"\n{size}: batch {BATCH}, {config}")
         entered = contenders(config, rivals)
         times = timing.take_turns(
             {
@@ -70,19 +67,20 @@ def main():
             name: sum(times[name, phase] for phase in contender.phases)
             for name, contender in entered.items()
         }
-        print(f"{'':28} {'backhand / it':>15} {'ms':>16}")
+        print(f"{'':31} {'backhand / it':>15} {'ms':>16}")
         for name in ["backhand", *rivals]:
-            share = timing.ratio(total["backhand"], total[name])
-            print(f"step, {name:22} {share} {timing.milliseconds(total[name])}")
+            print_row(f"step, {name}", total["backhand"], total[name])
         passes = times["backhand", "forward"] + times["backhand", "backward"]
         products = total["matrix products"]
-        print(
-            f"{'forward + backward, products':28} {timing.ratio(passes, products)} "
-            f"{timing.milliseconds(products)}"
-        )
-        print("by phase, ms")
+        print_row("forward + backward, products", passes, products)
         for (name, phase), t in times.items():
-            print(f"  {name + ', ' + phase:26} {'':15} {timing.milliseconds(t)}")
+            print_row(f"  {name}, {phase}", times.get(("backhand", phase)), t)
+
+
+def print_row(title, ours, theirs):
+    share = f"{'':15}" if ours is None else timing.ratio(ours, theirs)
+    print(f"{title:31} {share} {timing.milliseconds(theirs)}")
+
 
 
 if __name__ == "__main__":

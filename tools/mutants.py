@@ -12,7 +12,7 @@ from pathlib import Path
 from mutmut.mutation.diff_apply import get_diff_for_mutant
 
 WANTED = 0.95  # of the mutants of backward passes
-SURVIVED = (0, 5, 33)  # pytest's codes for no test failed, no test; mutmut's for the same
+SURVIVED = (0, 5, 33)  # exit codes: no test failed; pytest, mutmut found no test
 
 
 def main():
