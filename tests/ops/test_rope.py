@@ -32,6 +32,13 @@ def test_a_score_depends_on_the_distance_only(layout):
     assert np.ptp(scores) > 0.1
 
 
+def test_the_factors_that_calls_share_cannot_be_changed():
+    _, cache = rope.forward(X)
+    assert cache.turn is rope.forward(X)[1].turn
+    with pytest.raises(ValueError, match="read-only"):
+        cache.turn[:] = 1
+
+
 def test_the_first_pair_turns_by_one_radian_a_position():
     y, _ = rope.forward(np.tile([1.0, 0.0], (4, 1)))
     t = np.arange(4)
