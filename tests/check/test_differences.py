@@ -29,6 +29,16 @@ def test_a_central_difference_of_a_cube_is_off_by_the_step_squared():
     assert gradient == pytest.approx(12 + 1e-4, rel=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("scheme", "largest_error"), [("central", 1e-9), ("forward", 1e-6)]
+)
+def test_the_step_suits_the_scheme(scheme, largest_error):
+    """With the other one's step, each would be off by ten times as much or more."""
+    x = np.linspace(1.0, 2.0, 20)
+    error = numerical_gradient(lambda x: x**3, x, scheme=scheme) - 3 * x**2
+    assert np.max(np.abs(error)) < largest_error * np.max(3 * x**2)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_differences_are_taken_in_the_dtype_of_x(dtype):
     seen = []
