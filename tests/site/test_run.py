@@ -97,7 +97,7 @@ check_gradients(Op.plain(forward, backward), q, k)
 
 def test_a_wrong_backward_pasted_into_bring_your_own_is_named(opened):
     notebook, _ = opened("appendix/bring-your-own")
-    imports, yours = notebook.locator(".jp-CodeCell").all()[:2]
+    imports, yours = (notebook.locator(".jp-CodeCell").nth(i) for i in range(2))
     imports.locator(".cm-content").click()
     notebook.keyboard.press("Shift+Enter")
     yours.locator(".cm-content").click()
