@@ -358,6 +358,20 @@ def test_a_large_input_is_checked_along_directions():
     assert row.note == "along 3 random directions"
 
 
+@pytest.mark.parametrize("scale", [1e-6, 1e6])
+def test_a_direction_follows_the_scale_of_the_input(scale):
+    x = scale * rng.normal(size=(60, 50))
+
+    def f(x):
+        return np.sin(x / scale)
+
+    def backward(dy, x, factor=1.0):
+        return factor * dy * np.cos(x / scale) / scale
+
+    assert check(f, backward, x).verdict == "agree"
+    assert check(f, lambda dy, x: backward(dy, x, 1.01), x).verdict == "disagree"
+
+
 @pytest.mark.parametrize("size", [1e-4, 1.0])
 def test_one_wrong_entry_of_thousands_is_caught_and_found(size):
     """What torch's fast mode lets pass: its tolerance grows with the array."""

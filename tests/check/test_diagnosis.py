@@ -127,6 +127,16 @@ def test_one_number_supports_no_pattern():
     assert not kinds(np.sin, one_entry_off, X)
 
 
+def test_two_numbers_do():
+    def two_entries_off(dy, x):
+        dx = dy * np.cos(x)
+        dx[1, 1:3] *= 3
+        return dx
+
+    told = evidence("constant_factor", np.sin, two_entries_off, X)
+    assert told.startswith("analytic = 3.000 × numeric in the 2 of 24 entries")
+
+
 def test_a_tiny_error_follows_no_pattern_by_being_tiny():
     noise = 1 + 3e-6 * rng.normal(size=X.shape)
     assert not kinds(np.sin, lambda dy, x: noise * dy * np.cos(x), X)

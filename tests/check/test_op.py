@@ -216,6 +216,8 @@ def test_an_op_needs_both_passes():
 def test_a_forward_without_a_cache_is_told_of_plain():
     with pytest.raises(TypeError, match=r"return \(y, cache\).*Op.plain"):
         check_gradients(Op(np.tanh, lambda dy, cache: dy), X)
+    with pytest.raises(TypeError, match=r"forward returned tuple; it needs"):
+        check_gradients(Op(lambda x: (x, x, x), lambda dy, cache: dy), X)
 
 
 def test_an_error_says_which_call_raised_it_and_on_which_shapes():

@@ -32,6 +32,10 @@ def test_a_row_is_found_by_its_name():
         WRONG.row("v")
 
 
+def test_a_row_that_agrees_has_nothing_to_note():
+    assert {row.note for row in RIGHT.rows} == {""}
+
+
 def test_a_row_can_be_unpacked():
     name, verdict, error, index, analytic, numeric, ratio, note = WRONG.rows[0]
     assert (name, verdict, note) == ("x", "disagree", "12 of 12 entries off")

@@ -5,10 +5,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from .differences import magnitude
-from .numeric import KINKED, NEGLIGIBLE, STEP, Directions, Entries, Response, estimate
+from .numeric import (
+    CERTAIN,
+    KINKED,
+    NEGLIGIBLE,
+    STEP,
+    Directions,
+    Entries,
+    Response,
+    estimate,
+)
 from .report import Row
 
-CERTAIN = 10  # an error this many times the estimated one is no accident
 BLURRED = 1e-3  # an estimate no better than this, of the largest entry, settles nothing
 SUBTLE = 1e-3  # below this disagreement, backward's own round-off is looked at
 ENTRYWISE_UP_TO = 2048  # entries of an input; larger ones along directions

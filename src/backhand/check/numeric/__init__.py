@@ -4,15 +4,16 @@
 `forward`   y at many points, in one call where the op allows that
 `response`  differences of sum(dy · y) along lines, and the noise in them
 `ladder`    many steps a line, where one step does not settle it
-`estimate`  the three stages, each only for what the one before left open
+`estimate`  the stages, each only for what the one before left open
 """
 
-from .estimate import KINKED, NEGLIGIBLE, estimate
+from .estimate import CERTAIN, KINKED, NEGLIGIBLE, estimate
 from .forward import Forward
 from .lines import Directions, Entries
 from .response import STEP, Response
 
 __all__ = [
+    "CERTAIN",
     "KINKED",
     "NEGLIGIBLE",
     "STEP",
