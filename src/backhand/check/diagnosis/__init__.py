@@ -17,7 +17,6 @@ GROUPS = (
     (factors.constant,),
     (paths.nothing,),
     (
-        paths.straight,
         paths.term,
         paths.penalty,
         paths.looked_up_rows,
