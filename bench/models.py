@@ -1,7 +1,7 @@
 """The same training step for other libraries, from the same parameters.
 
 One model, with RMSNorm, RoPE, SwiGLU and a tied table, built from a few parts: Plain
-writes them in NumPy's vocabulary, for JAX and HIPS autograd, and Fused takes PyTorch's
+writes them in NumPy's vocabulary, for JAX and HIPS autograd, and Torch takes PyTorch's
 own. A contender has phases, methods to be called in that order, and keeps its loss.
 """
 
@@ -74,7 +74,7 @@ class Plain:
         return self.xp.mean(log_total - z[np.arange(len(targets)), targets])
 
 
-class Fused:
+class Torch:
     """The parts, from torch.nn.functional where they are there."""
 
     def __init__(self, torch, config):
@@ -83,12 +83,23 @@ class Fused:
         self.rms_norm = lambda x, gain: F.rms_norm(x, gain.shape, gain, eps=1e-5)
         self.silu = F.silu
         self.cross_entropy = F.cross_entropy
-        turn = np.exp(1j * angles(config.context, config.width // config.heads))
-        self.turn = torch.tensor(turn.astype(np.complex64))
+        T, width = config.context, config.width // config.heads
+        self.turn = torch.tensor(np.exp(1j * angles(T, width)).astype(np.complex64))
+        self.scale = width**-0.5
+        self.later = torch.triu(torch.ones(T, T, dtype=torch.bool), 1)
 
     def rope(self, x):
         pairs = self.torch.view_as_complex(x.reshape(*x.shape[:-1], -1, 2))
         return self.torch.view_as_real(pairs * self.turn).flatten(-2)
+
+    def attention(self, q, k, v):
+        scores = q @ k.swapaxes(-1, -2) * self.scale
+        scores = scores.masked_fill(self.later, -self.torch.inf)
+        return self.torch.softmax(scores, dim=-1) @ v
+
+
+class FusedTorch(Torch):
+    """And attention in one piece."""
 
     def attention(self, q, k, v):
         attention = self.torch.nn.functional.scaled_dot_product_attention
@@ -118,6 +129,7 @@ class Backhand:
 
 class PyTorch:
     phases = ["forward", "backward", "update"]
+    made_of = Torch
 
     def __init__(self, config, params, tokens, targets):
         import torch
@@ -128,7 +140,7 @@ class PyTorch:
         }
         self.optimiser = torch.optim.Adam(self.params.values(), lr=1e-3)
         self.data = torch.tensor(tokens), torch.tensor(targets), config
-        self.parts = Fused(torch, config)
+        self.parts = self.made_of(torch, config)
 
     def forward(self):
         self.value = mean_loss(self.parts, self.params, *self.data)
@@ -140,6 +152,10 @@ class PyTorch:
     def update(self):
         self.optimiser.step()
         self.optimiser.zero_grad()
+
+
+class PyTorchFused(PyTorch):
+    made_of = FusedTorch
 
 
 class Jax:

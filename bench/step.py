@@ -14,10 +14,13 @@ CONFIGS = {
 }
 ROUNDS = {"tiny": 200, "small": 40, "medium": 12}
 BATCH = 8
-RIVALS = {
-    "PyTorch eager": (models.PyTorch, "torch"),
-    "JAX jit": (models.Jax, "jax"),
-    "HIPS autograd": (models.Autograd, "autograd"),
+RIVALS = {  # by the module they need
+    "torch": {
+        "PyTorch eager": models.PyTorch,
+        "PyTorch, attention fused": models.PyTorchFused,
+    },
+    "jax": {"JAX jit": models.Jax},
+    "autograd": {"HIPS autograd": models.Autograd},
 }
 
 
@@ -30,7 +33,7 @@ def contenders(config, rivals):
         return contender(config, transformer.init(config, seed=0), tokens, targets)
 
     entered = {"backhand": start(models.Backhand)}
-    entered |= {name: start(RIVALS[name][0]) for name in rivals}
+    entered |= {name: start(rival) for name, rival in rivals.items()}
     agree_on_the_loss(entered)
     return entered | {"matrix products": start(models.Products)}
 
@@ -51,7 +54,10 @@ def agree_on_the_loss(entered, steps=5):
 
 def main():
     timing.describe_machine()
-    rivals = [name for name, (_, module) in RIVALS.items() if timing.installed(module)]
+    rivals = {}
+    for module, more in RIVALS.items():
+        if timing.installed(module):
+            rivals |= more
     for size, config in CONFIGS.items():
         print(f"\n{size}: batch {BATCH}, {config}")
         entered = contenders(config, rivals)
@@ -67,7 +73,7 @@ def main():
             name: sum(times[name, phase] for phase in contender.phases)
             for name, contender in entered.items()
         }
-        print(f"{'':31} {'backhand / it':>15} {'ms':>16}")
+        print(f"{'':36} {'backhand / it':>15} {'ms':>16}")
         for name in ["backhand", *rivals]:
             print_row(f"step, {name}", total["backhand"], total[name])
         passes = times["backhand", "forward"] + times["backhand", "backward"]
@@ -79,7 +85,7 @@ def main():
 
 def print_row(title, ours, theirs):
     share = f"{'':15}" if ours is None else timing.ratio(ours, theirs)
-    print(f"{title:31} {share} {timing.milliseconds(theirs)}")
+    print(f"{title:36} {share} {timing.milliseconds(theirs)}")
 
 
 

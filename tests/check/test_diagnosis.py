@@ -337,6 +337,14 @@ def test_a_term_of_the_product_rule_left_out_is_named():
     assert told == "numeric − analytic = dy · x · (1 − tanh²(x)) in all 24 entries"
 
 
+def test_a_term_of_a_loss_left_out_is_named():
+    def f(p):
+        return np.sum(np.exp(p) * p)
+
+    told = evidence("dropped_path", f, lambda dy, p: dy * p * np.exp(p), X)
+    assert told == "numeric − analytic = dy · exp(p) in all 24 entries"
+
+
 def test_entries_that_get_nothing_are_named_if_the_rest_is_right():
     def backward(dy, x):
         dx = dy * np.cos(x)
@@ -387,9 +395,14 @@ def test_entries_of_one_sign_that_are_off_are_remarked_on():
         return np.sum(np.sin(x) + np.abs(x))
 
     report = check_gradients(Op.plain(f, lambda dy, x: dy * (np.cos(x) + 1)), X)
-    assert not report.findings and report.rows[0].note.endswith(
-        "exactly where x is < 0"
-    )
+    assert not report.findings
+    assert report.rows[0].note.endswith("off exactly where x is < 0")
+
+    def clipped(x):
+        return np.sum(np.sin(x) + 3 * np.clip(x, -1, 1))
+
+    report = check_gradients(Op.plain(clipped, lambda dy, x: dy * np.cos(x)), X)
+    assert report.rows[0].note.endswith("off exactly where x is within ±1")
 
 
 def test_dy_let_through_at_two_entries_is_enough_if_it_is_dy_itself():
@@ -503,6 +516,27 @@ def test_repeated_ids_that_count_several_times_are_a_double_count():
     assert kinds(lookup, backward, IDS, TABLE) == ["double_count"]
 
 
+def test_repeated_ids_that_are_averaged_are_a_constant_factor():
+    def backward(dy, ids, table):
+        dtable, count = np.zeros_like(table), np.bincount(ids, minlength=6)
+        np.add.at(dtable, ids, dy)
+        return dtable / np.maximum(count, 1)[:, None]
+
+    assert kinds(lookup, backward, IDS, TABLE) == ["constant_factor"]
+
+
+def test_keeping_the_last_of_equal_contributions_is_not_called_averaging():
+    def bag(ids, table):
+        return table[ids].mean(axis=0)
+
+    def backward(dy, ids, table):
+        dtable = np.zeros_like(table)
+        dtable[ids] += dy / len(ids)
+        return dtable
+
+    assert kinds(bag, backward, IDS, TABLE) == ["not_accumulated"]
+
+
 def test_rows_that_were_never_looked_up_get_nothing():
     def backward(dy, ids, table):
         dtable = np.zeros_like(table) + dy.mean(axis=0)
@@ -554,6 +588,18 @@ def product(a, b):
 def test_a_missing_transpose_is_named_with_the_product_that_is_meant():
     told = evidence("transpose", product, lambda dy, a, b: (dy @ b, a.T @ dy), A, B)
     assert told == "analytic = dy @ b and numeric = dy @ b.T in all 16 entries"
+
+
+def test_a_missing_transpose_is_named_for_a_vector():
+    v = rng.normal(size=4)
+    told = evidence(
+        "transpose",
+        lambda a, v: a @ v,
+        lambda dy, a, v: (np.outer(dy, v), a @ dy),
+        A,
+        v,
+    )
+    assert told == "analytic = dy @ a.T and numeric = dy @ a in all 4 entries"
 
 
 def test_a_gradient_that_is_transposed_is_named():

@@ -57,6 +57,41 @@ def test_the_text_gives_the_evidence_in_numbers_and_something_to_try():
     assert "-> Look for a scale" in text
 
 
+def test_numbers_stand_to_the_right_and_words_to_the_left():
+    rows = [
+        Row("x", "disagree", 0.5, (1, 20), -12.5, 25.0, -0.5, "1 of 40 entries off"),
+        Row("gain", "agree", 1e-10, (3,), 1.0, 1.0, 1.0),
+    ]
+    finding = Finding("sign_flip", "x", "one thing", "another")
+    assert str(Report(rows, [finding], "disagree")) == (
+        "disagree: wrong: x; right: gain\n"
+        "\n"
+        "input  verdict     error  at       analytic  numeric  ratio\n"
+        "x      disagree  5.0e-01  (1, 20)     -12.5       25   -0.5\n"
+        "  1 of 40 entries off\n"
+        "gain   agree     1.0e-10  (3,)            1        1      1\n"
+        "\n"
+        "1. sign_flip in x\n"
+        "   one thing\n"
+        "   -> another"
+    )
+
+
+def test_a_table_that_is_too_wide_puts_names_and_places_on_lines_of_their_own():
+    rows = [
+        Row("blocks.0.attention_norm.gain", "agree", 1e-10, (3,), 1.5, 1.5, 1.0),
+        Row("b", "inconclusive", 0.5, None, -1.23456e-100, 1e-5, 123.0, "along a line"),
+    ]
+    assert str(Report(rows, [], "inconclusive")).splitlines()[2:] == [
+        "  verdict         error       analytic  numeric  ratio",
+        "blocks.0.attention_norm.gain  (3,)",
+        "  agree         1.0e-10            1.5      1.5      1",
+        "b",
+        "  inconclusive  5.0e-01  -1.23456e-100    1e-05    123",
+        "  along a line",
+    ]
+
+
 @REPORTS
 def test_the_text_fits_72_columns(report):
     assert max(map(len, str(report).splitlines())) <= 72

@@ -18,12 +18,12 @@ NOTEBOOKS = [
 ]
 MINUTES = 60_000  # milliseconds
 
-FINISHED = """() => {
+COMPLAINTS = "[data-mime-type$='jupyter.stderr']"  # JupyterLab shows errors as that too
+FINISHED = """complaints => {
   const prompts = [...document.querySelectorAll(".jp-CodeCell .jp-InputPrompt")];
-  const failed = document.querySelector("[data-mime-type$='jupyter.error']");
-  return failed || prompts.every(prompt => /\\d/.test(prompt.innerText));
+  return document.querySelector(complaints)
+    || prompts.every(prompt => /\\d/.test(prompt.innerText));
 }"""
-COMPLAINTS = "[data-mime-type$='jupyter.error'], [data-mime-type$='jupyter.stderr']"
 
 
 @pytest.fixture(scope="session")
@@ -51,7 +51,8 @@ def opened(lite, browser, address):
         with context.expect_page() as opening:
             page.get_by_role("link", name="Run this page").click()
         notebook = opening.value
-        notebook.locator(".jp-CodeCell").first.wait_for()
+        kernel = notebook.locator(".jp-Toolbar-kernelName")
+        expect(kernel).to_have_text("Python (Pyodide)", timeout=3 * MINUTES)
         return notebook, requests
 
     yield open_from
@@ -63,7 +64,9 @@ def test_runs_without_an_error_and_its_sliders_redraw(opened, address, name):
     notebook, requests = opened(name)
     notebook.get_by_role("menuitem", name="Run", exact=True).click()
     notebook.get_by_text("Run All Cells", exact=True).click()
-    notebook.wait_for_function(FINISHED, timeout=10 * MINUTES)
+    notebook.wait_for_function(
+        FINISHED, arg=COMPLAINTS, polling=500, timeout=10 * MINUTES
+    )
     assert notebook.locator(COMPLAINTS).all_inner_texts() == []
 
     outputs = notebook.locator(".jp-OutputArea-output")

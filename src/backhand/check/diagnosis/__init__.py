@@ -17,6 +17,7 @@ GROUPS = (
     (factors.constant,),
     (paths.nothing,),
     (
+        paths.straight,
         paths.term,
         paths.penalty,
         paths.looked_up_rows,

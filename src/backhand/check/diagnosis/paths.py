@@ -28,8 +28,8 @@ def nothing(e):
         )
 
 
-def term(e):
-    """Off by dy, or dy times a known function: one term of the derivative."""
+def straight(e):
+    """Off by dy itself: the path straight through, forgotten or taken twice."""
     if e.y.shape != e.x.shape or e.x.size < 2:
         return
     dy = np.stack(e.dys)
@@ -47,15 +47,21 @@ def term(e):
             "A term dy is missing: what a skip connection passes on, or the 1 of "
             "1 − tanh².",
         )
-    else:
-        for label, q in _second_terms(e):
-            if varies(q) and e.alike(-e.excess, dy * q):
-                yield e.finding(
-                    "dropped_path",
-                    f"numeric − analytic = dy · {label} {e.everywhere}",
-                    "That term is missing: a product has one for each of its factors.",
-                )
-                return
+
+
+def term(e):
+    """Off by dy times a known function: one term of a product rule."""
+    if e.y.shape not in (e.x.shape, ()) or e.x.size < 2:
+        return
+    dy = np.stack([np.broadcast_to(dy, e.x.shape) for dy in e.dys])
+    for label, q in _second_terms(e):
+        if varies(q) and e.alike(-e.excess, dy * q):
+            yield e.finding(
+                "dropped_path",
+                f"numeric − analytic = dy · {label} {e.everywhere}",
+                "That term is missing: a product has one for each of its factors.",
+            )
+            return
 
 
 def _second_terms(e):
@@ -120,13 +126,13 @@ def looked_up_rows(e):
                 "Only the rows that were looked up receive a gradient.",
             )
         elif np.all(count[off] > 1) and np.any(count == 1):
+            kind, advice = _accumulation(e, off, count, ids)
             yield e.finding(
-                "double_count" if _too_much(e, off) else "not_accumulated",
+                kind,
                 f"only rows whose {name} occur more than once are off ({rows}: "
                 f"{listed(count[off], '', '').strip()} times); rows that occur once "
                 "are right",
-                "Add every occurrence once: np.add.at(d, ids, dy). d[ids] = dy, and "
-                "d[ids] += dy too, keep the last only.",
+                advice,
             )
         elif np.array_equal(off, count > 0) and np.any(by_row(e.significant) & ~off):
             yield e.finding(
@@ -138,11 +144,22 @@ def looked_up_rows(e):
             )
 
 
-def _too_much(e, off):
-    """Whether each row that is off points the right way, and too far."""
-    return all(
-        np.sum(e.analytic[:, row] * e.numeric[:, row]) > np.sum(e.numeric[:, row] ** 2)
-        for row in np.flatnonzero(off)
+def _accumulation(e, off, count, ids):
+    """What was done to the rows that are off instead of adding every occurrence."""
+    rows = np.flatnonzero(off)
+    a, n = e.analytic[:, rows], e.numeric[:, rows]
+    times = count[rows].reshape(1, -1, *(1,) * (e.x.ndim - 1))
+    # Where all occurrences send back the same, keeping one looks like averaging.
+    each_has_its_own = e.y.shape == ids.shape + e.x.shape[1:]
+    if each_has_its_own and np.all(np.abs(a * times - n) <= np.max(e.slack)):
+        return "constant_factor", "Do not divide by how often a row occurs."
+    within = tuple(range(2, e.x.ndim + 1))
+    if np.all(np.sum(a * n, axis=(0, *within)) > np.sum(n * n, axis=(0, *within))):
+        return "double_count", "Add every occurrence once: np.add.at(d, ids, dy)."
+    return (
+        "not_accumulated",
+        "Add every occurrence: np.add.at(d, ids, dy). d[ids] = dy, and d[ids] += dy "
+        "too, keep the last only.",
     )
 
 

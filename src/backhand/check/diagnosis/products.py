@@ -7,7 +7,7 @@ import numpy as np
 
 def matrix_product(e):
     """Both gradients are products of dy and an array at hand, but not the same."""
-    if e.x.ndim < 2 or e.x.size < 2 or e.y.ndim < 2:
+    if e.x.ndim < 1 or e.x.size < 2 or e.y.ndim < 1:
         return
     right, wrong = (next(_products(e, g), None) for g in (e.numeric, e.analytic))
     if right and wrong:
@@ -62,9 +62,12 @@ def exchanged(a, b):
 def _products(e, target):
     """Products, as two (name, transposed) pairs, that are the target everywhere."""
     arrays = {e.name: e.x, **e.others, "y": e.y}
-    arrays = {name: value for name, value in arrays.items() if value.ndim >= 2}
+    arrays = {name: value for name, value in arrays.items() if value.ndim}
     flags = tuple(product((False, True), repeat=2))
     for (name, value), first, flips in product(arrays.items(), (True, False), flags):
+        pair = (e.y, value) if first else (value, e.y)
+        if any(flip and array.ndim < 2 for flip, array in zip(flips, pair)):
+            continue
         found = [_product(dy, value, first, flips, e.x.shape) for dy in e.dys]
         if all(f is not None for f in found) and e.alike(np.stack(found), target):
             names = ("dy", name) if first else (name, "dy")
