@@ -80,9 +80,12 @@ test-browser: book ## run every notebook in a browser
 	@$(BIN)/python tools/chromium.py
 	$(BIN)/pytest -n logical -rs -m "" tests/site/test_run.py
 
-# What of PyTorch, JAX and the rest is there takes part; `.[bench]` has them all.
+# What of PyTorch, JAX and the rest is there takes part; `.[bench]` has them all. They
+# share a process, and what one frees goes back to the system, to be asked for again page
+# by page by the next, where each alone would keep it: glibc is told to keep it.
 bench: $(ENV) ## time the package beside other libraries
 	for part in step checkers attention scatter; do \
+		MALLOC_MMAP_THRESHOLD_=1073741824 MALLOC_TRIM_THRESHOLD_=8589934592 \
 		$(BIN)/python -m bench.$$part || exit; echo; done
 
 # MUTANTS: names of some alone, as in MUTANTS='backhand.ops.gelu.*'.

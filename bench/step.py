@@ -88,6 +88,5 @@ def print_row(title, ours, theirs):
     print(f"{title:36} {share} {timing.milliseconds(theirs)}")
 
 
-
 if __name__ == "__main__":
     main()
