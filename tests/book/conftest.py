@@ -9,7 +9,9 @@ def titles_fit():
     """Return whether no panel's title runs out of its panel."""
 
     def fits(panel):
-        renderer = FigureCanvasAgg(panel.figure).get_renderer()
-        return panel._left_title.get_window_extent(renderer).x1 <= panel.figure.bbox.x1
+        canvas = FigureCanvasAgg(panel.figure)
+        canvas.draw()  # which moves a square panel, and its title
+        end = panel._left_title.get_window_extent(canvas.get_renderer()).x1
+        return end <= panel.figure.bbox.x1
 
     return lambda picture: all(map(fits, picture._panels))

@@ -101,6 +101,7 @@ def axes(title, width=3.4, height=2.6, **settings):
     """
     ax = Figure(figsize=(width, height)).add_subplot()
     ax.set_title(title)
+    ax.set_anchor("W")  # where a square panel, left in its room, has its title too
     ax.set(**settings)
     for axis in (ax.xaxis, ax.yaxis):
         if axis.get_scale() == "log":  # 1e-6, since 10⁻⁶ as a formula is slow to set

@@ -175,8 +175,9 @@ STYLE = """
   border-block-end: 1px solid currentColor; padding: 0.25em 0.7em;
   text-align: end; font-variant-numeric: tabular-nums; white-space: nowrap;
 }
-.backhand-report th:first-child, .backhand-report td.text { text-align: start; }
+.backhand-report th:nth-child(-n+2), .backhand-report td.text { text-align: start; }
 .backhand-report td.note { white-space: normal; text-align: start; }
+.backhand-report ol { margin-block-start: 0.8em; }
 .backhand-report li p { margin-block: 0.2em; }
 """
 MARKS = {"disagree": "✗", "inconclusive": "?", "agree": "✓"}

@@ -84,7 +84,7 @@ def overflow(top):
         }
 
     line = axes(
-        "The exponential leaves the format",
+        "exp leaves the format",
         xlabel="largest score",
         ylabel="decimal digits of exp(score)",
     )
