@@ -38,6 +38,41 @@ function watchSliders() {
   }
 }
 
+// A slider's step draws three pictures anew, which takes longer than a frame unless they
+// are decoded already. That is done while the browser is idle, from when a slider comes
+// in sight; the browser knows a picture again as long as one of its address is kept.
+const decoded = [];
+function decodeFrames() {
+  const whenIdle = window.requestIdleCallback ?? setTimeout;
+  const pictures = new Set();
+  for (const script of document.querySelectorAll("script[type$='widget-state+json']"))
+    for (const { state } of Object.values(JSON.parse(script.textContent).state)) {
+      const frame = document.createElement("template"); // whose pictures do not load
+      frame.innerHTML = state.value ?? "";
+      for (const picture of frame.content.querySelectorAll("img"))
+        pictures.add(picture.src);
+    }
+  const queue = pictures.values();
+  whenIdle(function next() {
+    const { value, done } = queue.next();
+    if (done) return;
+    const picture = new Image();
+    picture.src = value;
+    decoded.push(picture);
+    picture.decode().finally(() => whenIdle(next));
+  });
+}
+
+function decodeFramesInTime() {
+  const sight = new IntersectionObserver((entries) => {
+    if (!entries.some((entry) => entry.isIntersecting)) return;
+    sight.disconnect();
+    decodeFrames();
+  });
+  for (const view of document.querySelectorAll("script[type$='widget-view+json']"))
+    sight.observe(view.parentElement);
+}
+
 // A formula too wide for the page scrolls in its own box: by keyboard too.
 function reachWideFormulas() {
   for (const formula of document.querySelectorAll("mjx-container[display=true]"))
@@ -59,6 +94,7 @@ function printInLight() {
 document.addEventListener("DOMContentLoaded", () => {
   answerForMathJax2();
   watchSliders();
+  decodeFramesInTime();
   printInLight();
   const typeset = window.MathJax?.startup?.promise ?? Promise.resolve();
   typeset.then(() => new ResizeObserver(reachWideFormulas).observe(document.body));

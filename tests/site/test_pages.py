@@ -149,6 +149,17 @@ def test_each_step_of_a_slider_changes_what_is_seen(reader):
         assert shown(explorer) == first
 
 
+def test_pictures_are_decoded_before_a_slider_asks_for_them(reader):
+    for slider in reader.page.get_by_role("slider").all()[:1]:
+        slider.scroll_into_view_if_needed()
+        slider.press("End")
+        wanted = shown(explorer_of(slider))
+        reader.page.wait_for_function(
+            "wanted => wanted.every(src => decoded.some(picture => picture.src === src))",
+            arg=wanted,
+        )
+
+
 def towards_the_end(slider):
     """A point near the end of a slider's track."""
     track = explorer_of(slider).locator(".noUi-target").first.bounding_box()
