@@ -80,6 +80,34 @@ function reachWideFormulas() {
     else formula.removeAttribute("tabindex");
 }
 
+// A field above the mistakes that leaves those which have all of its words.
+function findMistakes() {
+  const mistakes = [...document.querySelectorAll(".bh-mistake")];
+  if (!mistakes.length) return;
+  const operations = [...document.querySelectorAll(".bh-op")];
+  const headings = new Set(operations.map((each) => each.closest("section")));
+  const field = Object.assign(document.createElement("input"), { type: "search" });
+  const count = document.createElement("output");
+  const label = document.createElement("label");
+  label.className = "bh-find";
+  label.append("Find a mistake: ", field, count);
+  operations[0].closest("section").before(label);
+
+  const show = () => {
+    const words = field.value.toLowerCase().split(/\s+/);
+    for (const mistake of mistakes) {
+      const text = `${mistake.id.replaceAll("-", " ")} ${mistake.textContent}`;
+      mistake.hidden = !words.every((word) => text.toLowerCase().includes(word));
+    }
+    for (const group of [...operations, ...headings])
+      group.hidden = !group.querySelector(".bh-mistake:not([hidden])");
+    const shown = mistakes.filter((mistake) => !mistake.hidden).length;
+    count.textContent = `${shown} of ${mistakes.length}`;
+  };
+  field.addEventListener("input", show);
+  show();
+}
+
 // Paper is white.
 function printInLight() {
   const page = document.documentElement;
@@ -95,6 +123,7 @@ document.addEventListener("DOMContentLoaded", () => {
   answerForMathJax2();
   watchSliders();
   decodeFramesInTime();
+  findMistakes();
   printInLight();
   const typeset = window.MathJax?.startup?.promise ?? Promise.resolve();
   typeset.then(() => new ResizeObserver(reachWideFormulas).observe(document.body));

@@ -262,6 +262,15 @@ ROWS = (
 )
 
 
+def rows_under(section):
+    """The rows under one heading of the page."""
+    found = tuple(each for each in ROWS if each.section == section)
+    if not found:
+        known = ", ".join(dict.fromkeys(each.section for each in ROWS))
+        raise ValueError(f"section is {section!r}; it needs one of {known}")
+    return found
+
+
 def row(name):
     """The row of an operation, by its name or its module: ``row("rms_norm")``."""
     wanted = mistakes.name_of(name)

@@ -46,5 +46,5 @@ def test_each_row_has_its_anchor_and_its_formulas(each):
 
 
 def test_an_unknown_heading_is_refused():
-    with pytest.raises(ValueError, match="heading is 'Nroms'; it needs one of"):
+    with pytest.raises(ValueError, match="section is 'Nroms'; it needs one of"):
         Section("Nroms")

@@ -13,10 +13,15 @@ def catalogue(op_name):
             [
                 each.name.replace("-", " "),
                 each.symptom,
-                "; ".join(design.name for design in each.hidden_by) or "nothing tried",
+                hiding_places(each) or "nothing tried",
                 each.kind.replace("_", " ") if each.tellable else "that it is wrong",
             ]
             for each in found
         ],
         caption=f"{len(found)} ways to get {op_name.replace('_', '-')} wrong",
     )
+
+
+def hiding_places(mistake):
+    """The tests under which it passes."""
+    return "; ".join(design.name for design in mistake.hidden_by)

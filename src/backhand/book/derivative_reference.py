@@ -17,7 +17,7 @@ from ..check import check_gradients
 from ..mistakes.mistake import WrongPass
 from ..mistakes.model import WrongModel
 from ..mistakes.optimizers import WrongStep
-from ..reference import ROWS
+from ..reference import rows_under
 from .table import code_of
 
 ROUND_OFF = 1e-10
@@ -27,10 +27,7 @@ class Section:
     """The rows under one heading of the reference."""
 
     def __init__(self, heading):
-        self.rows = [row for row in ROWS if row.section == heading]
-        if not self.rows:
-            known = ", ".join(dict.fromkeys(row.section for row in ROWS))
-            raise ValueError(f"heading is {heading!r}; it needs one of {known}")
+        self.rows = rows_under(heading)
         self.marks = [earned(row) for row in self.rows]
 
     def __repr__(self):
@@ -90,15 +87,12 @@ def seconded(name, mistake):
 
 def markdown(row, marks):
     """One row, as Markdown with formulas."""
-    chapter = f"../chapters/{row.chapter}.ipynb"
-    written = Path(chapter).exists()
-    title = f"[{row.title}]({chapter})" if written else row.title
     forward, backward = row.formulas, ()
     if row.claim:
         forward, backward = row.forward_latex, row.gradients_latex.values()
     parts = [
         f'<div class="bh-row" id="{row.anchor}">',
-        f"**{title}** <span class='bh-sources'>{', '.join(row.sources)}</span> "
+        f"**{titled(row)}** <span class='bh-sources'>{', '.join(row.sources)}</span> "
         + " ".join(f"<span class='bh-mark'>✓ {mark}</span>" for mark in marks),
         '<div class="bh-formulas">',
         *(
@@ -111,6 +105,12 @@ def markdown(row, marks):
         "</div>",
     ]
     return "\n\n".join(parts)
+
+
+def titled(row):
+    """Its title, which leads to its chapter once that is written."""
+    chapter = f"../chapters/{row.chapter}.ipynb"
+    return f"[{row.title}]({chapter})" if Path(chapter).exists() else row.title
 
 
 def aligned(equations):
