@@ -29,9 +29,7 @@ help: ## this list
 
 env: $(ENV) ## the Python environment, in .venv
 
-# jsonschema loads rfc3987-syntax where it finds it: two seconds at each start of
-# Jupyter Book, the tests and JupyterLab, for a check that none of them makes. Every
-# kernel warns that it is not encrypted; it listens to this machine only.
+# Every kernel warns that it is not encrypted; it listens to this machine only.
 $(ENV): requirements.txt pyproject.toml
 	$(if $(PYTHON),,$(error Python 3.11, 3.12 or 3.13 with venv is needed; \
 		where is it? make PYTHON=/path/to/python (Debian: apt install python3-venv)))
@@ -39,7 +37,6 @@ $(ENV): requirements.txt pyproject.toml
 	@echo "Installing requirements.txt into $(VENV): a minute or two."
 	@$(PIP) install --no-deps --no-compile --requirement requirements.txt
 	@$(PIP) install --no-deps --no-build-isolation --editable .
-	@$(PIP) uninstall --yes rfc3987-syntax
 	@$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true # some of it is no Python
 	@mkdir -p $(VENV)/etc/ipython
 	@echo 'c.IPKernelApp.log_level = "ERROR"' >$(VENV)/etc/ipython/ipython_kernel_config.py
@@ -98,11 +95,14 @@ mutants: $(ENV) ## break the operations in every small way: does a test notice?
 notebooks: $(ENV) ## execute the notebooks and save what is committed of them
 	$(BIN)/python tools/notebooks.py save
 
-# uv resolves for every platform and Python version at once.
+# uv resolves for every platform and Python version at once. jsonschema would load
+# rfc3987-syntax, and that lark, where it finds them: two seconds at each start of Jupyter
+# Book, the tests and JupyterLab, for a check that none of them makes.
 lock: $(ENV) ## requirements.txt anew from pyproject.toml
 	$(PIP) install --upgrade uv
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 \
 		--fork-strategy fewest --extra test --no-emit-package backhand \
+		--no-emit-package rfc3987-syntax --no-emit-package lark \
 		--no-header --generate-hashes --upgrade pyproject.toml --output-file requirements.txt
 
 clean: ## remove all that was made
