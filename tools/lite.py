@@ -70,6 +70,25 @@ TO_THE_BOOK = """<!DOCTYPE html>
 <meta http-equiv="refresh" content="0; url=../../index.html" />
 """
 
+# Until the notebook is there and has its kernel, Run would run an empty notebook, or ask
+# to choose a kernel: a modal dialog keeps the reader from pressing it.
+LOADING = """<dialog id="loading" role="status">Loading the notebook …</dialog>
+    <script>
+      const loading = document.getElementById("loading");
+      loading.addEventListener("cancel", event => event.preventDefault());
+      loading.showModal();
+      const timer = setInterval(() => {
+        const kernel = document.querySelector(".jp-Toolbar-kernelName")?.textContent;
+        const state = document.querySelector(".jp-Notebook-ExecutionIndicator");
+        if (!kernel || kernel == "No Kernel" || state?.dataset.status == "initializing")
+          return;
+        clearInterval(timer);
+        loading.remove();
+        document.querySelector(".jp-Notebook").focus();
+      }, 50);
+    </script>
+  </body>"""
+
 INTERPRETER = f"pyodide-{pyodide.VERSION}"
 
 
@@ -184,7 +203,7 @@ def jupyterlite(contents, release):
 
 
 def finish_pages():
-    """Load the kernel's files early, and lead back to the book where no page is.
+    """Load the kernel's files early, say so, and lead back to the book where no page is.
 
     The notebook's page asks for them while JupyterLite itself is still starting; each
     is in the browser's cache when the kernel wants it. JupyterLite's logo and menus
@@ -198,6 +217,7 @@ def finish_pages():
     ]
     head = "\n    ".join(["<head>", '<link rel="icon" href="favicon.ico" />', *links])
     html = page.read_text(encoding="utf-8").replace("<head>", head, 1)
+    html = html.replace("</body>", LOADING, 1)
     page.write_text(html, encoding="utf-8")
     for application in ("consoles", "edit", "lab", "tree"):
         (SITE / application).mkdir()

@@ -24,6 +24,17 @@ def site():
     return SITE
 
 
+@pytest.fixture(scope="session")
+def lite(site):
+    """The part of the site that runs notebooks."""
+    left_out = ROOT / "_build/lite/left-out.txt"
+    if left_out.exists():
+        pytest.skip(left_out.read_text().strip())
+    if not (site / "lite").exists():
+        pytest.skip("the site was built with LITE=no")
+    return site / "lite"
+
+
 @pytest.fixture(scope="session", params=PAGES)
 def name(request):
     """Each page of the book, as it is called in the table of contents."""
