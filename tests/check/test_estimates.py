@@ -77,6 +77,24 @@ HARD = {
     ),
     "steep at zero": (np.cbrt, lambda x: np.cbrt(x) / (3 * x), 1e-3 * X, AGREE),
     "exponential": (np.exp, np.exp, 300 * X, AGREE),
+    "a quotient whose numerator moves in jumps": (
+        lambda x: np.log(1 + x) / x,
+        lambda x: -0.5 + 0 * x,
+        np.array([1e-9, 1e-8, 3e-9]),
+        OPEN,
+    ),
+    "another, falling": (
+        lambda x: (np.exp(x) - 1) / x,
+        lambda x: 0.5 + 0 * x,
+        np.array([1e-9, 1e-8, 3e-9]),
+        OPEN,
+    ),
+    "a numerator of squares": (
+        lambda x: (1 - np.cos(x)) / x**2,
+        lambda x: -x / 12,
+        np.array([1e-5, 3e-5, 1e-4]),
+        OPEN,
+    ),
     "constant": (lambda x: 0 * x + 7.0, np.zeros_like, X, AGREE),
     "zero by symmetry": (lambda x: np.sum(x / x), np.zeros_like, X, AGREE),
 }
@@ -162,6 +180,47 @@ def test_backward_may_round_as_its_own_inputs_do():
         return g - g.mean()
 
     assert check_gradients(Op(forward, backward), x).verdict != "disagree"
+
+
+# ----------------------------------------------------- where there is no derivative
+
+
+@pytest.mark.parametrize("factor", [0.0, 1.0, 7.0])
+def test_at_a_jump_nothing_is_agreed_to(factor):
+    op = Op.plain(lambda x: 2 * x + np.floor(x), lambda dy, x: 2 * factor * dy)
+    assert check_gradients(op, np.array([1.0, -3.0])).verdict == "inconclusive"
+    assert check_gradients(op, np.array([0.5, 1.0, -3.0])).verdict != "agree"
+
+
+def test_a_jump_is_not_called_round_off():
+    step = Op.plain(np.floor, lambda dy, x: 0 * dy)
+    report = check_gradients(step, np.array([0.5, 1.0, -3.0]))
+    assert report.verdict == "inconclusive"
+    (finding,) = report.findings
+    assert "does not settle" in finding.evidence
+    assert "2 of 3 entries" in finding.evidence
+
+
+def test_a_jump_in_one_entry_hides_no_mistake_in_another():
+    """The slope across it is as large as 1/h, and no scale for the others."""
+    x = np.array([0.5, 1.0, 0.7])
+
+    def backward(dy, x):
+        return dy * np.array([0.0, 0.0, 0.02])
+
+    report = check_gradients(Op.plain(np.floor, backward), x)
+    assert (report.verdict, report.row("x").worst_index) == ("disagree", (2,))
+
+
+@pytest.mark.parametrize("f", [np.abs, np.linalg.norm, lambda x: np.max(np.abs(x))])
+def test_a_kink_shows_where_all_slopes_are_zero_by_symmetry(f):
+    report = check_gradients(Op.plain(f, lambda dy, x: np.zeros(3)), np.zeros(3))
+    assert report.verdict == "inconclusive"
+    assert [finding.kind for finding in report.findings] == ["kink"]
+
+
+def test_a_parabola_has_no_kink_at_its_foot():
+    assert verdict(lambda x: x**2, lambda x: 2 * x, np.zeros(3)) == "agree"
 
 
 # ------------------------------------------------------- many points at once

@@ -45,14 +45,14 @@ def noise(e):
         return
     some = f"in {entries(e.count(blurred), e.count(e.known))}"
     error = np.max(e.error[blurred])
-    if not np.isfinite(error):
+    size = np.nanmax(np.abs(np.stack([e.numeric, e.analytic])))
+    if not error < size:
         yield e.finding(
             "float_noise",
             f"the difference quotient does not settle as the step shrinks, {some}",
             "Forward is a step function there, or loses the digits that matter.",
         )
         return
-    size = np.nanmax(np.abs(np.stack([e.numeric, e.analytic])))
     single = "; forward computes in float32" * (e.subject.y.dtype == np.float32)
     yield e.finding(
         "float_noise",
@@ -66,7 +66,17 @@ def noise(e):
 def no_derivative(e):
     """Forward is not finite on both sides of a point."""
     missing = e.undecided & ~e.known
-    if missing.any() and np.isfinite(e.y).all():
+    if not missing.any() or not np.isfinite(e.y).all():
+        return
+    fixed = missing & ~np.isfinite(e.x)
+    if fixed.any():
+        yield e.finding(
+            "nonfinite",
+            f"{_place(e, fixed)} does not move: there is no derivative",
+            "Check on finite inputs. A mask is not differentiated if it is passed as "
+            "booleans, or held inside forward.",
+        )
+    else:
         yield e.finding(
             "nonfinite",
             f"forward is not finite, or raises, next to {_place(e, missing)}",

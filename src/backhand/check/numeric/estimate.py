@@ -52,14 +52,9 @@ def estimate(forward, lines, dys, analytic):
         error=first.noise.copy(),
         kink=np.zeros(first.slope.shape, bool),
         blind=100 * STEP * first.noise * lines.unit / np.maximum(lines.unit, 1.0),
-        size=np.array(
-            [
-                [max(lines.largest(a), lines.typical(slopes))]
-                for a, slopes in zip(analytic, first.slope)
-            ]
-        ),
+        size=_sizes(lines, analytic, first.slope),
     )
-    analytic = np.stack([lines.project(a) for a in analytic])
+    gradients, analytic = analytic, np.stack([lines.project(a) for a in analytic])
 
     # Written so that nan is not met.
     met = np.abs(first.slope - analytic) <= NEGLIGIBLE * found.size
@@ -92,6 +87,16 @@ def estimate(forward, lines, dys, analytic):
     unclear = open_[~np.all(fine | clear, axis=0)]
     if len(unclear):
         better = climb(response, unclear, analytic[:, unclear], found.size, measured)
-        for all_lines, these in zip(found, better):
+        for all_lines, these in zip(found[:4], better):
             all_lines[:, unclear] = these
+        # A slope across a jump is as large as the step is short, and means nothing.
+        settled = CERTAIN * found.error <= np.abs(found.value)
+        values = np.where(settled, found.value, 0.0)
+        found = found._replace(size=_sizes(lines, gradients, values))
     return found
+
+
+def _sizes(lines, gradients, slopes):
+    """The largest entry of the two gradients, for each of K upstream gradients."""
+    pairs = zip(gradients, slopes)
+    return np.array([[max(lines.largest(a), lines.typical(s))] for a, s in pairs])

@@ -7,6 +7,7 @@ noise, is taken in as long as what it says is consistent with all shorter ones.
 
 import numpy as np
 
+from ..differences import EPS
 from .response import STEP
 
 RUNGS = STEP * 8.0 ** np.arange(-9, 4)  # around the usual step, in units of a line
@@ -14,6 +15,7 @@ USUAL = 2 + 9  # the usual step among all rungs
 FAR = 2 + len(RUNGS)  # the first of those that are longer
 CONSISTENT = 3  # times the noise
 KINKED = 1e-3  # a change of slope, relative to the largest entry, that may be a kink
+ROUNDED = 100 * np.finfo(np.float32).eps / EPS  # times round-off: noise of float32
 
 
 def steps_of(unit, own):
@@ -66,7 +68,10 @@ def climb(response, lines, analytic, size, measured):
     value, error = _longest_consistent(slopes, noise, steps, analytic)
     error[_absorbed(slopes, still, noise, analytic)] = np.inf
     kink = _kinks(np.abs(bends), noise, size)
-    return value, error, kink, 100 * noise[USUAL] * steps[USUAL] / scale
+    # What jumps is no round-off: it hides a slope, but does not make it vanish.
+    rounded = measured <= ROUNDED * response.round_off.T
+    blind = np.where(rounded, 100 * noise[USUAL] * steps[USUAL] / scale, -1.0)
+    return value, error, kink, blind
 
 
 def _longest_consistent(slopes, noise, steps, analytic):
@@ -103,6 +108,9 @@ def _absorbed(slopes, still, noise, analytic):
 
 def _kinks(bends, noise, size):
     """Where the change of slope across x does not shrink with the step."""
+    # Where all slopes are 0, as those of |x| at 0 are, the change itself is the scale.
+    largest = np.max(np.nan_to_num(bends[USUAL]), axis=1, keepdims=True, initial=0.0)
+    size = np.where(size > 0, size, largest)
     audible = np.isfinite(bends) & (12 * noise < KINKED * size)
     first = np.argmax(audible, axis=0)
     after = np.minimum(first + 1, len(bends) - 1)

@@ -105,7 +105,9 @@ class Response:
         But a smooth function leaves next to nothing in fourth differences along a
         line, so what is seen there is noise. It is the same for moves of any size,
         until they are so long that the function itself is seen: so the first two sizes
-        that find the same have the answer.
+        that find the same have the answer. A function is seen to grow with the fourth
+        power of the size, or little faster. What appears at once are the jumps of
+        something rounded inside: then the first two sizes beyond have it.
         """
         x, sizes = self.forward.x, STEP * 8.0 ** np.arange(-10, 4)
         across = np.random.default_rng(1).standard_normal(x.shape)
@@ -123,6 +125,10 @@ class Response:
         seen = top * np.sqrt(np.mean((fourth / top[:, None]) ** 2, axis=1) / 70)
         one, next_ = seen[:-1], seen[1:]
         level = (one > TINY) & (next_ < 8 * one) & (next_ > one / 8)
+        jump = (one > TINY) & (next_ > 8.0**6 * one) & (sizes[1:, None] <= STEP)
+        beyond = ~np.logical_or.accumulate(jump[::-1])[::-1] & jump.any(axis=0)
+        steady = level & beyond & (next_ < 4 * one)  # a kink's grow with the size
+        level = np.where(steady.any(axis=0), steady, level)
         found = np.maximum(one, next_)[
             np.argmax(level, axis=0), np.arange(len(self.dys))
         ]
