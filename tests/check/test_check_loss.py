@@ -75,6 +75,49 @@ def test_a_block_without_a_gradient_is_judged_as_zeros():
     )
 
 
+def test_a_block_of_one_number_without_a_gradient_is_told_so():
+    """One number supports no pattern; that nothing was returned needs none."""
+    report = check_loss(loss, lambda p: {**grads(p), "scale": None}, PARAMS)
+    (finding,) = report.findings
+    assert (finding.kind, finding.name) == ("dropped_path", "scale")
+    assert "no gradient of scale was returned" in finding.evidence
+
+
+@pytest.mark.parametrize(
+    ("f", "derivative", "why"),
+    [
+        (lambda w: np.sum(np.abs(w)), np.sign, "there is a kink"),
+        (
+            lambda w: np.float32(1e3 + np.sum(np.sin(30 * w))),
+            lambda w: 30 * np.cos(30 * w),
+            "round-off hides the rest",
+        ),
+        (
+            lambda w: np.sum(w) + 0 * np.sqrt(w[0, 0] - 0.1),
+            np.ones_like,
+            "not finite nearby",
+        ),
+    ],
+)
+def test_a_block_that_cannot_be_judged_says_why(f, derivative, why):
+    w = np.linspace(0.1, 0.3, 60).reshape(6, 10)
+    if why == "there is a kink":
+        w[2] = 0
+    report = check_loss(
+        lambda p: f(p["w"]), lambda p: {"w": derivative(p["w"])}, {"w": w}
+    )
+    assert report.verdict == "inconclusive"
+    assert why in report.row("w").note
+
+
+def test_a_penalty_is_described_without_a_dy_that_the_caller_has_not():
+    def wrong(p):
+        return {**grads(p), "w1": grads(p)["w1"] + 0.1 * p["w1"]}
+
+    (finding,) = check_loss(loss, wrong, PARAMS).findings
+    assert "analytic − numeric = 0.1000 · w1 in all 48 entries" in finding.evidence
+
+
 def test_float32_parameters_are_checked_in_float64():
     single = {name: value.astype(np.float32) for name, value in PARAMS.items()}
     assert check_loss(loss, grads, single).verdict == "agree"

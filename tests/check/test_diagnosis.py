@@ -40,7 +40,79 @@ def softmax_backward(dy, x):
     return p * (dy - np.sum(p * dy, axis=-1, keepdims=True))
 
 
+# ------------------------------------------------------------ what backward returned
+
+
+@pytest.mark.parametrize(
+    ("dtype", "cut_to"), [(np.float16, "float16"), (np.int64, "whole numbers")]
+)
+def test_a_gradient_that_lost_its_digits_to_a_narrow_type(dtype, cut_to):
+    told = evidence(
+        "float_noise", lambda x: 3.5 * x, lambda dy, x: (3.5 * dy).astype(dtype), X
+    )
+    assert f"analytic is numeric cut to {cut_to} in all 24 entries" in told
+
+
+def test_a_narrow_type_is_not_blamed_for_another_mistake():
+    def backward(dy, x):
+        return (7 * dy).astype(np.float16)
+
+    assert "float_noise" not in kinds(lambda x: 3.5 * x, backward, X)
+
+
+def test_an_infinite_input_is_said_not_to_move():
+    mask = np.where(np.tril(np.ones((4, 4))), 0.0, -np.inf)
+
+    def backward(dy, x, mask):
+        g = softmax_backward(dy, x + mask)
+        return g, g
+
+    report = check_gradients(
+        Op.plain(lambda x, mask: softmax(x + mask), backward), X[:, :4], mask
+    )
+    assert report.row("x").verdict == "agree"
+    (finding,) = report.findings
+    assert (finding.name, finding.kind) == ("mask", "nonfinite")
+    assert finding.evidence.startswith("mask[0, 1] = -inf does not move")
+
+
 # ----------------------------------------------------------------- constant factors
+
+
+def test_a_keep_rate_is_told_from_a_drop_rate():
+    told = evidence(
+        "constant_factor",
+        lambda x, p=0.4: x / (1 - p),
+        lambda dy, x: dy,
+        X,
+    )
+    assert "0.6 is 1 − p" in told
+
+
+def test_a_pool_is_told_by_how_many_entries_it_averages():
+    told = evidence(
+        "constant_factor",
+        lambda x: x.reshape(3, 2, 3, 2).mean(axis=(1, 3)),
+        lambda dy, x: np.kron(dy, np.ones((2, 2))),
+        np.sin(np.arange(36.0)).reshape(6, 6),
+    )
+    assert "4 is the number of entries of x for each of y" in told
+
+
+@pytest.mark.parametrize(
+    ("part", "place"),
+    [(np.s_[37], "37 of axis 0"), (np.s_[:, 5], "5 of axis 1")],
+)
+def test_the_place_of_a_mistake_is_told_in_an_array_too_large_to_look_at(part, place):
+    def backward(dy, x):
+        d = dy * np.cos(x)
+        d[part] *= 1.01
+        return d
+
+    x = np.random.default_rng(3).normal(size=(100, 80))
+    report = check_gradients(Op.plain(np.sin, backward), x)
+    assert report.row("x").note.endswith(f"entries off, all at {place}")
+    assert f"that are off (at index {place})" in report.findings[0].evidence
 
 
 def mean_of_squares(x):

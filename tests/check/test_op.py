@@ -100,7 +100,7 @@ def test_no_gradient_is_judged_as_zeros():
 def test_a_forgotten_return_leaves_no_gradient_at_all():
     report = check(lambda dy, x, w: None)
     assert [f.kind for f in report.findings] == ["dropped_path", "dropped_path"]
-    assert "not returned" in report.findings[0].advice
+    assert "no gradient of x was returned" in report.findings[0].evidence
 
 
 # ------------------------------------------------------ shapes and kinds of values

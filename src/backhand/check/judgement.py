@@ -116,7 +116,8 @@ def compare(name, forward, dys, analytic, jittered, *, seed=0, entrywise=None):
         found = _compare_entries(name, forward, dys, analytic, jittered, entries)
         if found.wrong.any():
             return found
-    row = _row(name, judged, note=f"along {DIRECTIONS} random directions")
+    note = f"along {DIRECTIONS} random directions{_why_undecided(judged)}"
+    row = _row(name, judged, note)
     return _comparison(name, x, analytic, judged, np.arange(0), row)
 
 
@@ -158,9 +159,11 @@ def agree_together(run, values, floats, y, dys, analytic, seed):
 def _compare_entries(name, forward, dys, analytic, jittered, entries):
     forward.stack()
     judged = _judge(forward, Entries(forward.x, entries), dys, analytic, jittered)
-    wrong = np.zeros(forward.x.size, bool)
-    wrong[entries] = judged.wrong.any(axis=0)
-    note = _whereabouts(wrong.reshape(forward.x.shape), len(entries))
+    wrong = np.zeros(forward.x.shape, bool)
+    looked_at = wrong.copy()
+    wrong.flat[entries] = judged.wrong.any(axis=0)
+    looked_at.flat[entries] = True
+    note = _whereabouts(wrong, looked_at)
     row = _row(name, judged, note, forward.x.shape, entries)
     return _comparison(name, forward.x, analytic, judged, entries, row)
 
@@ -253,18 +256,32 @@ def _row(name, judged, note, shape=None, entries=None):
     )
 
 
+def _why_undecided(judged):
+    """What keeps directions from being judged, for the end of a sentence."""
+    if judged.verdict != "inconclusive":
+        return ""
+    if np.all(judged.kink[judged.undecided]):
+        return "; the slopes on the two sides differ: there is a kink"
+    error = np.max(judged.error[judged.undecided])
+    if not np.isfinite(error):
+        return "; forward is not finite nearby, or does not settle as the step shrinks"
+    return f"; the two can be compared to ±{error:.1e} only: round-off hides the rest"
+
+
 def _whereabouts(wrong, looked_at):
     """How many entries are off, and whether they share an index along an axis."""
-    count = int(wrong.sum())
+    count, total = int(wrong.sum()), int(looked_at.sum())
     if count == 0:
-        return "" if looked_at == wrong.size else f"{looked_at} entries looked at"
-    note = f"{count} of {looked_at} entries off"
-    if count in (looked_at, 1) or looked_at < wrong.size:
+        return "" if looked_at.all() else f"{total} entries looked at"
+    note = f"{count} of {total} entries off"
+    if count in (total, 1):
         return note
-    for axis, length in enumerate(wrong.shape):
+    for axis in range(wrong.ndim):
         others = tuple(a for a in range(wrong.ndim) if a != axis)
         hit = np.flatnonzero(wrong.any(axis=others))
-        if len(hit) <= length // 2:
+        if not looked_at.all() and np.any(np.take(~wrong & looked_at, hit, axis)):
+            continue  # more was looked at there than elsewhere: it must be all of it
+        if len(hit) <= np.sum(looked_at.any(axis=others)) // 2:
             listed = ", ".join(map(str, hit[:6])) + (", …" if len(hit) > 6 else "")
             return f"{note}, all at {listed} of axis {axis}"
     return note

@@ -23,6 +23,8 @@ class Subject:
     y : ndarray
     findings : list of Finding
         Which rules were broken.
+    not_returned : set of str
+        The inputs for which backward returned no gradient.
     """
 
     def __init__(self, op, inputs, options, names=None):
@@ -34,6 +36,7 @@ class Subject:
         self.names = names or argument_names(op.forward, len(inputs))
         self.values = [_input(n, v) for n, v in zip(self.names, inputs)]
         self.findings = []
+        self.not_returned = set()
         self._forward_changes = False
         self._repeats = True
         self.y = self._check_forward()
@@ -81,6 +84,7 @@ class Subject:
         _, cache = self._forward(values)
         before, given = _copies(values), dy.copy()
         first = [None if g is None else g.copy() for g in self._backward(given, cache)]
+        self.not_returned |= {n for n, g in zip(self.names, first) if g is None}
         names = ["dy", *self.names]
         if self._compare("backward", names, [dy, *before], [given, *values]):
             second = self._backward(given, cache)

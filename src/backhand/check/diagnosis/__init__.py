@@ -94,7 +94,7 @@ def diagnose(comparisons, subject, dys):
 
 def mistakes(e):
     """Findings about one wrong gradient of the right shape."""
-    found = list(question.nonfinite(e))
+    found = [*question.nonfinite(e), *paths.not_returned(e), *question.cut_short(e)]
     # One number supports no pattern; what becomes of another dy is another number.
     groups = GROUPS if e.count(e.wrong) > 1 else GROUPS[:1]
     for group in groups:

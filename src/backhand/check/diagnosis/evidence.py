@@ -210,6 +210,9 @@ class Evidence:
         for name, value in self.subject.settings().items():
             if isinstance(value, int | float) and not isinstance(value, bool):
                 yield name, value
+        if self.y.size and self.x.size % self.y.size == 0:
+            share = self.x.size // self.y.size
+            yield f"the number of entries of {self.name} for each of y", share
 
 
 def _forms(q):
@@ -218,6 +221,9 @@ def _forms(q):
         return
     yield "{}", q
     yield "1 / {}", 1 / q
+    if q < 1:
+        yield "1 − {}", 1 - q
+        yield "1 / (1 − {})", 1 / (1 - q)
     yield "the root of {}", math.sqrt(q)
     yield "1 / the root of {}", 1 / math.sqrt(q)
     yield "the square of {}", q * q

@@ -85,7 +85,7 @@ def _scope(e, scope):
     count, total = e.count(scope), e.count(e.known)
     if count == total:
         return e.everywhere
-    place = where(np.any(scope, axis=0))
+    place = where(np.any(scope, axis=0), np.any(e.known, axis=0))
     at = f" (at {place})" if place else ""
     return f"in the {count} of {total} entries that are off{at}"
 
@@ -223,8 +223,8 @@ def functions_of(name, v):
         yield f"the sum of {of} of {name}", v.sum(axis, keepdims=True)
         p = np.exp(v - v.max(axis, keepdims=True))
         p /= p.sum(axis, keepdims=True)
-        yield f"p = softmax of {of} of {name}", p
-        yield f"p(1 − p), p = softmax of {of} of {name},", p * (1 - p)
+        yield f"p (the softmax of {of} of {name})", p
+        yield f"p(1 − p) (p: the softmax of {of} of {name})", p * (1 - p)
 
 
 def fits(value, x):

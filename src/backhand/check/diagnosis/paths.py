@@ -6,6 +6,17 @@ from .evidence import entries, listed, number, where
 from .factors import functions_of, varies
 
 
+def not_returned(e):
+    """None, or a name left out, where there is a gradient."""
+    if e.name in e.subject.not_returned:
+        yield e.finding(
+            "dropped_path",
+            f"no gradient of {e.name} was returned, which stands for zeros; numeric "
+            f"is up to {np.nanmax(np.abs(e.numeric)):.4g}",
+            "Return it too; what is no parameter is better held inside forward.",
+        )
+
+
 def nothing(e):
     """No gradient at all, where there is one."""
     if np.any(e.analytic) or e.count(e.significant) < 2:
@@ -95,9 +106,10 @@ def penalty(e):
     direction = dys * e.x
     c = np.sum((e.excess * direction)[e.known]) / np.sum((direction**2)[e.known])
     if e.alike(e.excess, c * direction):
+        dy = "" if np.all(dys == 1) else "dy · "  # the caller of check_loss has none
         yield e.finding(
             "constant_factor",
-            f"analytic − numeric = {number(c)} · dy · {e.name} {e.everywhere}: only a "
+            f"analytic − numeric = {number(c)} · {dy}{e.name} {e.everywhere}: only a "
             f"term proportional to {e.name} is off",
             f"Look at a penalty on {e.name}: the derivative of r · sum({e.name}²) is "
             f"2 r · {e.name}.",
@@ -221,14 +233,14 @@ def _lost(e):
 
 def _not_zero(e, leaks):
     found = entries(e.count(leaks), e.count(e.known))
-    return f"analytic is not 0 in {found} where numeric is{_at(leaks)}"
+    return f"analytic is not 0 in {found} where numeric is{_at(e, leaks)}"
 
 
 def _zero(e, lost):
     found = entries(e.count(lost), e.count(e.known))
-    return f"analytic is 0 in {found} where numeric is not{_at(lost)}"
+    return f"analytic is 0 in {found} where numeric is not{_at(e, lost)}"
 
 
-def _at(mask):
-    place = where(mask.any(axis=0))
+def _at(e, mask):
+    place = where(mask.any(axis=0), e.known.any(axis=0))
     return f" (at {place})" if place else ""

@@ -21,6 +21,25 @@ def nonfinite(e):
     )
 
 
+def cut_short(e):
+    """Right but for the digits that a narrow type cannot hold."""
+    dtype, size = e.analytic.dtype, np.abs(e.numeric)
+    if dtype.kind == "f" and dtype.itemsize < 8:
+        digits, room = dtype, np.finfo(dtype).eps * size
+    elif dtype.kind in "iu" and np.any(e.analytic):
+        digits, room = "whole numbers", np.minimum(1.0, size)
+    else:
+        return
+    if np.all((np.abs(e.excess) <= room + e.slack)[e.known]):
+        yield e.finding(
+            "float_noise",
+            f"backward returned dtype {dtype}: analytic is numeric cut to {digits} "
+            f"{e.everywhere}",
+            "Keep the dtype of the input: look for an astype, or for an array made "
+            "without a dtype and written into.",
+        )
+
+
 def kink(e):
     """One-sided slopes that differ."""
     if not e.kink.any():
