@@ -283,6 +283,43 @@ def softmax_and_log_apart(dy, cache):
     return p * (dp - np.sum(p * dp, axis=-1, keepdims=True))
 
 
+def guarded_forward(logits, targets, guard=1e-9):
+    """Mean of -log(p_target + guard), which is finite where p_target is 0."""
+    p, _ = softmax.forward(logits)
+    p_target = np.take_along_axis(p, targets[..., None], axis=-1)
+    loss = -np.mean(np.log(p_target + guard))
+    kept = p_target / (p_target + guard)  # of each row's gradient
+    return loss, (cross_entropy.Cache(p, targets, targets.size), kept)
+
+
+def guarded_backward(dy, cache):
+    """p - y times p_target / (p_target + guard), which ruled-out answers have not."""
+    cache, kept = cache
+    return cross_entropy.backward(dy, cache) * kept
+
+
+GUARDED = Op(guarded_forward, guarded_backward)
+
+
+@wrong_backward(
+    cross_entropy,
+    "constant_factor",
+    right=GUARDED,
+    symptom="Backward pushes an answer that the model has ruled out, while the loss, "
+    "-log(p + 1e-9), stays at 20.7 wherever its logit goes.",
+    shown_by=Design(
+        "certain wrong answers",
+        lambda rng: (rng.normal(size=(3, 4)) + 22 * np.eye(4)[:3], np.array([1, 2, 3])),
+    ),
+    hidden_by=[
+        Design("probabilities above the guard", POSITIONS.build, tolerance=1e-6)
+    ],
+)
+def guarded_log_taken_for_a_log(dy, cache):
+    cache, kept = cache
+    return cross_entropy.backward(dy, cache)  # * kept
+
+
 class PenalisedCache(NamedTuple):
     h: Array
     table: Array
