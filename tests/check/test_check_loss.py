@@ -166,6 +166,19 @@ def test_bad_arguments_are_named(f, g, error, message):
         check_loss(f, g, PARAMS)
 
 
+@pytest.mark.parametrize(
+    ("params", "error", "message"),
+    [
+        ({}, ValueError, "params is empty"),
+        ({"layer": PARAMS}, TypeError, r"params\['layer'\] .* needs real numbers"),
+        ({"w": None}, TypeError, r"params\['w'\] .* needs real numbers"),
+    ],
+)
+def test_params_that_hold_no_arrays_are_refused(params, error, message):
+    with pytest.raises(error, match=message):
+        check_loss(lambda p: 1.0, lambda p: {}, params)
+
+
 def test_params_need_to_be_a_dict():
     with pytest.raises(TypeError, match="params is list; it needs a dict"):
         check_loss(loss, grads, list(PARAMS.values()))

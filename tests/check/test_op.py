@@ -206,6 +206,13 @@ def test_a_dy_of_another_shape_is_named():
         check(lambda dy, x, w: (dy * w, dy * x), dy=np.ones(4))
 
 
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_a_dy_that_is_not_finite_is_refused(bad):
+    dy = np.full(X.shape, bad)
+    with pytest.raises(ValueError, match="dy has a nan or an infinity"):
+        check_gradients(Op.plain(np.tanh, lambda dy, x: dy), X, dy=dy)
+
+
 def test_an_op_needs_both_passes():
     with pytest.raises(TypeError, match="needs a forward and a backward"):
         check_gradients(np.tanh, X)

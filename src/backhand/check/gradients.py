@@ -113,6 +113,10 @@ def check_loss(loss, grads, params, *, seed=0):
     """
     if not isinstance(params, Mapping):
         raise TypeError(f"params is {type(params).__name__}; it needs a dict")
+    if not params:
+        raise ValueError("params is empty; it needs a dict of name to array")
+    for name, value in params.items():
+        real_array(f"params[{name!r}]", value)
     names = list(params)
 
     def forward(*values):
@@ -229,6 +233,8 @@ def _upstream(y, dy, seed):
         dy = real_array("dy", dy).astype(np.float64)
         if dy.shape != y.shape:
             raise ValueError(f"dy has shape {dy.shape}; y has shape {y.shape}")
+        if not np.isfinite(dy).all():
+            raise ValueError("dy has a nan or an infinity; it needs finite numbers")
         dys.append(dy)
     dtype = y.dtype if y.dtype.kind == "f" else np.float64
     # Where y is nan or infinite nothing arrives, so that the rest can be judged.
