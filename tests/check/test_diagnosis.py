@@ -60,6 +60,27 @@ def test_a_narrow_type_is_not_blamed_for_another_mistake():
     assert "float_noise" not in kinds(lambda x: 3.5 * x, backward, X)
 
 
+def test_noise_in_backward_is_not_taken_for_a_term_without_dy():
+    noise = np.random.default_rng(5)
+
+    def backward(dy, x):
+        return 2 * dy * x + noise.normal(size=x.shape)
+
+    assert kinds(lambda x: x * x, backward, X) == ["not_repeatable"]
+
+
+def test_a_clipped_gradient_is_not_said_to_ignore_dy():
+    def backward(dy, x):
+        g = 2 * dy * x
+        return g / np.linalg.norm(g)
+
+    assert "missing_factor" not in kinds(lambda x: x * x, backward, X)
+
+
+def test_entries_that_change_places_are_not_called_coupled():
+    assert kinds(lambda x: x[::-1], lambda dy, x: dy, X) == []
+
+
 def test_an_infinite_input_is_said_not_to_move():
     mask = np.where(np.tril(np.ones((4, 4))), 0.0, -np.inf)
 

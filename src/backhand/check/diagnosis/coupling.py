@@ -21,6 +21,8 @@ def between_entries(e, analytic, numeric):
     off = ~np.eye(e.x.size, dtype=bool)
     coupled = off & (np.abs(numeric) > 100 * close)
     count = int(coupled.sum())
+    if np.all(np.sum(np.abs(numeric) > close, axis=1) <= 1):
+        return  # entries change places, and none is coupled to another
     if count < 2 or not np.any((np.abs(analytic - numeric) > close) & off):
         return
     a, n = analytic[coupled], numeric[coupled]

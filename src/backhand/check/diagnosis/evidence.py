@@ -107,8 +107,10 @@ class Evidence:
     def call(self, dy, values=None):
         """What backward returns for this input, for another dy or at other values.
 
-        None if it raises or returns another shape.
+        None if it raises, returns another shape, or does not repeat itself.
         """
+        if any(finding.kind == "not_repeatable" for finding in self.subject.findings):
+            return None
         try:
             gradient = self.subject.ask(dy, values)[self.position]
         except Exception:

@@ -12,7 +12,7 @@ DIVISORS = ("the rms", "the standard deviation", "the norm", "the sum")
 
 def use_of_dy(e):
     """Backward is linear in dy: twice of it gives twice the gradient, none none."""
-    dy, factor = e.dys[0], 1.75
+    dy, factor = e.dys[0], -1.75  # negative: what is clipped has lost its size only
     once, more, none = e.analytic[0], e.call(factor * dy), e.call(0 * dy)
     if more is None or none is None or not np.any(once):
         return
