@@ -80,11 +80,12 @@ LOADING = """<dialog id="loading" role="status">Loading the notebook …</dialog
       const timer = setInterval(() => {
         const kernel = document.querySelector(".jp-Toolbar-kernelName")?.textContent;
         const state = document.querySelector(".jp-Notebook-ExecutionIndicator");
-        if (!kernel || kernel == "No Kernel" || state?.dataset.status == "initializing")
-          return;
+        const starting =
+          !kernel || kernel == "No Kernel" || state?.dataset.status == "initializing";
+        if (starting && performance.now() < 60_000) return; // read it can be without one
         clearInterval(timer);
         loading.remove();
-        document.querySelector(".jp-Notebook").focus();
+        document.querySelector(".jp-Notebook")?.focus();
       }, 50);
     </script>
   </body>"""
