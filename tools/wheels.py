@@ -29,6 +29,7 @@ UNUSED = {"fonttools", "matplotlib-pyodide", "pytz"}
 
 # From the environment that builds the book, so in the versions that it was built with.
 ENVIRONMENT = {
+    "autograd": ["numpy"],
     "comm": [],
     "ipywidgets": ["comm", "ipython", "traitlets"],
     "mpmath": [],
@@ -54,8 +55,12 @@ EMPTY = {
     "jedi": [],
     "ssl": [],
     "backhand-notebook": ["backhand", "ipywidgets", "matplotlib", "sympy", "tabulate"],
+    "backhand-oracle": ["autograd", "backhand"],
 }
-EMPTY_IMPORTS = {"backhand-notebook": ["backhand.book", "backhand.derive"]}
+EMPTY_IMPORTS = {
+    "backhand-notebook": ["backhand.book", "backhand.derive"],
+    "backhand-oracle": ["backhand.book.derivative_reference", "backhand.oracle"],
+}
 
 # Loaded while the kernel starts: what it asks for, under the names it uses, and what
 # every notebook imports.
