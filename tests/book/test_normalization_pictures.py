@@ -1,0 +1,120 @@
+"""The normalization chapter's frames say what a norm's coupling term is for."""
+
+import re
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from backhand import check_gradients
+from backhand.book.corpus import zen
+from backhand.book.pictures import normalization as pictures
+from backhand.check import Op
+from backhand.ops import layer_norm, rms_norm
+
+
+def titles(picture):
+    return [panel.get_title(loc="left") for panel in picture._panels]
+
+
+@pytest.mark.parametrize("kept", pictures.KEPT)
+def test_a_frame_tells_the_end_of_its_own_run(kept, titles_fit):
+    picture = pictures.coupling(kept)
+    assert titles_fit(picture)
+    run = pictures.training("rms", pictures.DROPPED.name, kept)
+    share = "All" if kept == 1 else f"{kept:.0%}"
+    assert picture.caption.startswith(f"{share} of the coupling kept: ")
+    assert f"the loss ends at {run.loss:.2f}, " in picture.caption
+    assert picture.caption.endswith(f" {run.lengths.max():.1f}.")
+
+
+def test_with_all_of_the_coupling_nothing_is_wrong():
+    assert titles(pictures.coupling(1)) == [
+        "It follows the circle",
+        "The true gradient",
+        "The curves agree",
+        "Rows keep their size",
+    ]
+
+
+def test_the_arrow_leaves_the_circle_the_more_the_less_is_kept():
+    off = [pictures._on_the_circle(kept)[1] for kept in pictures.KEPT]
+    assert (np.diff(off) < 0).all()
+    assert off[0] == pytest.approx(55, abs=0.01)  # but for the eps in the norm
+    assert off[-1] == pytest.approx(0, abs=1e-4)
+
+
+def test_a_blend_is_right_when_all_is_kept_and_the_mistake_when_nothing_is():
+    rng = np.random.default_rng(0)
+    x, gain, dy = rng.normal(size=(3, 5)), rng.normal(size=5), rng.normal(size=(3, 5))
+    _, cache = rms_norm.forward(x, gain)
+    for kept, op in ((1, rms_norm), (0, pictures.DROPPED)):
+        blend = pictures.partly(rms_norm, pictures.DROPPED.backward, kept)
+        for ours, theirs in zip(blend(dy, cache), op.backward(dy, cache), strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("kept", [0, 0.5, 0.95])
+def test_a_blend_is_no_gradient_unless_all_is_kept(kept):
+    rng = np.random.default_rng(0)
+    x, gain = rng.normal(size=(3, 5)), rng.normal(size=5)
+    blend = pictures.partly(rms_norm, pictures.DROPPED.backward, kept)
+    assert check_gradients(Op(rms_norm.forward, blend), x, gain).verdict == "disagree"
+
+
+def test_a_run_with_a_mistake_leaves_the_norms_as_they_were():
+    before = rms_norm.backward, layer_norm.backward
+    pictures.training("layer", "mean-term-dropped", seed=1)
+    assert (rms_norm.backward, layer_norm.backward) == before
+
+
+def test_the_right_run_uses_the_true_gradient_and_reads_its_input():
+    for norm in pictures.NORMS:
+        run = pictures.training(norm)
+        assert run.angles.max() < 1e-3
+        assert run.loss < pictures.FREQUENCIES - 0.5
+
+
+def test_without_coupling_the_first_step_is_nearly_right_and_the_run_is_lost():
+    for seed in range(2):
+        run = pictures.training("rms", pictures.DROPPED.name, seed=seed)
+        assert run.angles[0] < 15 and run.angle > 30
+        assert run.losses[0] > run.loss > pictures.FREQUENCIES - 0.2
+        assert run.lengths.max() > 10 * pictures.training(seed=seed).lengths.max()
+
+
+def test_with_nine_tenths_most_of_the_learning_is_lost_at_a_small_angle():
+    run = pictures.training("rms", pictures.DROPPED.name, 0.9)
+    right = pictures.training()
+    assert run.angle < 10
+    learnt = pictures.FREQUENCIES - run.loss
+    assert learnt < 0.5 * (pictures.FREQUENCIES - right.loss)
+
+
+def test_the_loss_of_the_frequencies_is_that_of_guessing_by_them():
+    text = zen()
+    counts = Counter(text)
+    losses = [-np.log(counts[character] / len(text)) for character in text]
+    assert np.mean(losses) == pytest.approx(pictures.FREQUENCIES)
+
+
+def test_a_wide_row_hides_what_a_narrow_one_shows(titles_fit):
+    picture = pictures.hiding()
+    assert titles_fit(picture)
+    shown = re.findall(r"([\d.]+)%, ([\d.]+)%", picture.caption)
+    assert len(shown) == len(pictures.HIDDEN_BY_WIDTH)
+    assert all(float(wide) < float(narrow) / 10 for narrow, wide in shown)
+
+
+@pytest.mark.parametrize("width", [8, 64, 768])
+def test_a_dropped_mean_is_off_by_its_share_of_the_directions(width):
+    mistake, _ = pictures.HIDDEN_BY_WIDTH["LayerNorm, mean dropped"]
+    off = pictures.error(mistake, np.random.default_rng(0).normal(size=(500, width)))
+    assert off == pytest.approx(1 / np.sqrt(width - 2), rel=0.15)
+
+
+def test_a_misplaced_eps_shows_in_small_rows_only():
+    rows = np.random.default_rng(0).normal(size=(8, 16))
+    assert pictures.error(pictures.EPS_OUTSIDE, 1e-3 * rows) > 1
+    assert pictures.error(pictures.EPS_OUTSIDE, rows) < 1e-4
+    assert pictures.error(pictures.EPS_OUTSIDE, 1e-3 * rows, eps=1e-12) < 1e-2
