@@ -15,3 +15,9 @@ def titles_fit():
         return end <= panel.figure.bbox.x1
 
     return lambda picture: all(map(fits, picture._panels))
+
+
+@pytest.fixture
+def titles_of():
+    """Return the titles of a picture's panels."""
+    return lambda picture: [p.get_title(loc="left") for p in picture._panels]

@@ -11,10 +11,6 @@ from backhand.book.pictures import embedding as pictures
 from backhand.optim import SGD, Adam
 
 
-def titles(picture):
-    return [panel.get_title(loc="left") for panel in picture._panels]
-
-
 @pytest.mark.parametrize("times", pictures.TIMES)
 def test_the_text_holds_e_so_many_times_and_its_repeats_are_lost(times, titles_fit):
     picture = pictures.repeats(times)
@@ -28,10 +24,10 @@ def test_the_text_holds_e_so_many_times_and_its_repeats_are_lost(times, titles_f
     assert (said if lost else "no contribution is lost") in caption
 
 
-def test_where_no_character_repeats_both_gradients_are_the_same():
+def test_where_no_character_repeats_both_gradients_are_the_same(titles_of):
     right, wrong = pictures.gradients(pictures.opening(1))
     np.testing.assert_array_equal(wrong, right)
-    rows, _, training = titles(pictures.repeats(1))
+    rows, _, training = titles_of(pictures.repeats(1))
     assert (rows, training) == ("Every row is right", "The curves agree")
 
 
@@ -50,10 +46,10 @@ def test_a_small_step_gains_as_much_as_is_said():
     assert f"gains {measured:.1%}" in pictures.repeats(12).caption
 
 
-def test_assignment_costs_the_more_the_more_tokens_a_step_has():
+def test_assignment_costs_the_more_the_more_tokens_a_step_has(titles_of):
     lost = [pictures.missed(pictures.losses(n)) for n in (27, 126, 855)]
     assert 0 < lost[0] < lost[1] < lost[2]
-    assert titles(pictures.repeats(90))[2] == f"{lost[2]:.0%} of the learning is lost"
+    assert titles_of(pictures.repeats(90))[2] == f"{lost[2]:.0%} of the learning is lost"
 
 
 def test_adam_hides_what_sgd_shows():

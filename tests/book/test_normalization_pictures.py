@@ -8,28 +8,25 @@ import pytest
 
 from backhand import check_gradients
 from backhand.book.corpus import zen
+from backhand.book.norm_training import FREQUENCIES, NORMS, partly, training
 from backhand.book.pictures import normalization as pictures
 from backhand.check import Op
 from backhand.ops import layer_norm, rms_norm
-
-
-def titles(picture):
-    return [panel.get_title(loc="left") for panel in picture._panels]
 
 
 @pytest.mark.parametrize("kept", pictures.KEPT)
 def test_a_frame_tells_the_end_of_its_own_run(kept, titles_fit):
     picture = pictures.coupling(kept)
     assert titles_fit(picture)
-    run = pictures.training("rms", pictures.DROPPED.name, kept)
+    run = training("rms", pictures.DROPPED.name, kept)
     share = "All" if kept == 1 else f"{kept:.0%}"
     assert picture.caption.startswith(f"{share} of the coupling kept: ")
     assert f"the loss ends at {run.loss:.2f}, " in picture.caption
     assert picture.caption.endswith(f" {run.lengths.max():.1f}.")
 
 
-def test_with_all_of_the_coupling_nothing_is_wrong():
-    assert titles(pictures.coupling(1)) == [
+def test_with_all_of_the_coupling_nothing_is_wrong(titles_of):
+    assert titles_of(pictures.coupling(1)) == [
         "It follows the circle",
         "The true gradient",
         "The curves agree",
@@ -49,7 +46,7 @@ def test_a_blend_is_right_when_all_is_kept_and_the_mistake_when_nothing_is():
     x, gain, dy = rng.normal(size=(3, 5)), rng.normal(size=5), rng.normal(size=(3, 5))
     _, cache = rms_norm.forward(x, gain)
     for kept, op in ((1, rms_norm), (0, pictures.DROPPED)):
-        blend = pictures.partly(rms_norm, pictures.DROPPED.backward, kept)
+        blend = partly(rms_norm, pictures.DROPPED.backward, kept)
         for ours, theirs in zip(blend(dy, cache), op.backward(dy, cache), strict=True):
             np.testing.assert_array_equal(ours, theirs)
 
@@ -58,44 +55,44 @@ def test_a_blend_is_right_when_all_is_kept_and_the_mistake_when_nothing_is():
 def test_a_blend_is_no_gradient_unless_all_is_kept(kept):
     rng = np.random.default_rng(0)
     x, gain = rng.normal(size=(3, 5)), rng.normal(size=5)
-    blend = pictures.partly(rms_norm, pictures.DROPPED.backward, kept)
+    blend = partly(rms_norm, pictures.DROPPED.backward, kept)
     assert check_gradients(Op(rms_norm.forward, blend), x, gain).verdict == "disagree"
 
 
 def test_a_run_with_a_mistake_leaves_the_norms_as_they_were():
     before = rms_norm.backward, layer_norm.backward
-    pictures.training("layer", "mean-term-dropped", seed=1)
+    training("layer", "mean-term-dropped", seed=1)
     assert (rms_norm.backward, layer_norm.backward) == before
 
 
 def test_the_right_run_uses_the_true_gradient_and_reads_its_input():
-    for norm in pictures.NORMS:
-        run = pictures.training(norm)
+    for norm in NORMS:
+        run = training(norm)
         assert run.angles.max() < 1e-3
-        assert run.loss < pictures.FREQUENCIES - 0.5
+        assert run.loss < FREQUENCIES - 0.5
 
 
 def test_without_coupling_the_first_step_is_nearly_right_and_the_run_is_lost():
     for seed in range(2):
-        run = pictures.training("rms", pictures.DROPPED.name, seed=seed)
+        run = training("rms", pictures.DROPPED.name, seed=seed)
         assert run.angles[0] < 15 and run.angle > 30
-        assert run.losses[0] > run.loss > pictures.FREQUENCIES - 0.2
-        assert run.lengths.max() > 10 * pictures.training(seed=seed).lengths.max()
+        assert run.losses[0] > run.loss > FREQUENCIES - 0.2
+        assert run.lengths.max() > 10 * training(seed=seed).lengths.max()
 
 
 def test_with_nine_tenths_most_of_the_learning_is_lost_at_a_small_angle():
-    run = pictures.training("rms", pictures.DROPPED.name, 0.9)
-    right = pictures.training()
+    run = training("rms", pictures.DROPPED.name, 0.9)
+    right = training()
     assert run.angle < 10
-    learnt = pictures.FREQUENCIES - run.loss
-    assert learnt < 0.5 * (pictures.FREQUENCIES - right.loss)
+    learnt = FREQUENCIES - run.loss
+    assert learnt < 0.5 * (FREQUENCIES - right.loss)
 
 
 def test_the_loss_of_the_frequencies_is_that_of_guessing_by_them():
     text = zen()
     counts = Counter(text)
     losses = [-np.log(counts[character] / len(text)) for character in text]
-    assert np.mean(losses) == pytest.approx(pictures.FREQUENCIES)
+    assert np.mean(losses) == pytest.approx(FREQUENCIES)
 
 
 def test_a_wide_row_hides_what_a_narrow_one_shows(titles_fit):

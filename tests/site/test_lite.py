@@ -11,6 +11,7 @@ import pytest
 from notebooks import notebooks
 
 ROOT = Path(__file__).parents[2]
+NOTEBOOKS = [file.relative_to(ROOT) for file in notebooks(ROOT)]
 
 
 @pytest.fixture(scope="module")
@@ -57,21 +58,31 @@ def test_every_package_is_there_with_all_that_it_needs(lite, kernel, packages):
 def test_every_module_that_a_notebook_imports_is_in_a_package(packages):
     known = {name for package in packages.values() for name in package["imports"]}
     standard = {"dataclasses", "itertools", "math", "this", "codecs", "time"}
-    for file in notebooks(ROOT):
-        for cell in nbformat.read(file, 4).cells:
+    for file in NOTEBOOKS:
+        for cell in nbformat.read(ROOT / file, 4).cells:
             if cell.cell_type == "code":
                 imported = re.findall(r"^(?:from|import) (\w+)", cell.source, re.MULTILINE)
                 assert set(imported) <= known | standard, file
 
 
 def test_each_notebook_is_there_without_outputs_for_the_kernel_there_is(lite):
-    for file in notebooks(ROOT):
-        original = nbformat.read(file, 4)
-        notebook = nbformat.read(lite / "files" / file.relative_to(ROOT), 4)
+    for file in NOTEBOOKS:
+        original = nbformat.read(ROOT / file, 4)
+        notebook = nbformat.read(lite / "files" / file, 4)
         assert [c.source for c in notebook.cells] == [c.source for c in original.cells]
         assert notebook.metadata.kernelspec.name == "python"
         code = [cell for cell in notebook.cells if cell.cell_type == "code"]
         assert all(cell.outputs == [] and not cell.execution_count for cell in code)
+
+
+def test_what_a_reader_saved_belongs_to_the_notebooks_of_this_release(
+    lite, configuration, kernel
+):
+    # Another text anywhere gives another name, and a browser then shows that text.
+    parts = [(lite / kernel["loadPyodideOptions"]["lockFileURL"]).read_text()]
+    parts += [(lite / "files" / file).read_text() for file in NOTEBOOKS]
+    release = hashlib.sha256("".join(parts).encode()).hexdigest()[:12]
+    assert configuration["contentsStorageName"] == f"Backprop by Hand {release}"
 
 
 def test_what_the_book_does_not_use_is_not_in_the_site(lite):

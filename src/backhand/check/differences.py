@@ -70,7 +70,7 @@ def numerical_gradient(f, x, dy=None, *, step=None, scheme="central"):
     for index in np.ndindex(x.shape):
         direction = np.zeros_like(x)
         direction[index] = 1.0
-        gradient[index] = _quotient(f, x, direction, dy, step, scheme, sizes[index])
+        gradient[index] = quotient(f, x, direction, dy, step, scheme, sizes[index])
     return gradient
 
 
@@ -106,10 +106,10 @@ def directional_derivative(f, x, direction, dy=None, *, step=None, scheme="centr
     if longest == 0.0:
         return x.dtype.type(0.0)
     size = np.max(magnitude(x)) / longest
-    return _quotient(f, x, direction, dy, step, scheme, size)
+    return quotient(f, x, direction, dy, step, scheme, size)
 
 
-def _quotient(f, x, direction, dy, step, scheme, size):
+def quotient(f, x, direction, dy, step, scheme, size):
     """The difference quotient of sum(dy · f) along one direction."""
     if scheme not in SCHEMES:
         raise ValueError(f"scheme is {scheme!r}; it needs to be one of {set(SCHEMES)}")
