@@ -72,7 +72,9 @@ TO_THE_BOOK = """<!DOCTYPE html>
 
 # Until the notebook is there and has its kernel, Run would run an empty notebook, or ask
 # to choose a kernel: a modal dialog keeps the reader from pressing it.
-LOADING = """<dialog id="loading" role="status">Loading the notebook …</dialog>
+LOADING = """<dialog id="loading" role="status" style="font: 1rem system-ui">
+      Loading the notebook …
+    </dialog>
     <script>
       const loading = document.getElementById("loading");
       loading.addEventListener("cancel", event => event.preventDefault());
