@@ -21,11 +21,11 @@ ASSETS := node_modules/.package-lock.json
 SITE := _build/html
 
 .DEFAULT_GOAL := help
-.PHONY: help env assets book serve lab test test-browser notebooks measure bench mutants \
-	lock clean
+.PHONY: help env assets book serve lab test test-browser test-processors notebooks \
+	measure bench mutants lock clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-15s %s\n", $$1, $$2}' Makefile
 
 env: $(ENV) ## the Python environment, in .venv
 
@@ -69,6 +69,11 @@ test: book ## run every test
 	$(BIN)/pytest -n logical -rs --doctest-modules \
 		--nbval --nbval-current-env --nbval-sanitize-with tests/notebooks/sanitize.cfg \
 		$(wildcard src tests chapters appendix)
+
+test-processors: $(ENV) ## the tests without the browser, as other processors compute
+	$(BIN)/python tools/processors.py -n logical -rs -q --doctest-modules \
+		--nbval --nbval-current-env --nbval-sanitize-with tests/notebooks/sanitize.cfg \
+		--ignore tests/site $(wildcard src tests chapters appendix)
 
 measure: book ## weigh the pages, time the sliders
 	$(BIN)/python tools/measure_site.py
