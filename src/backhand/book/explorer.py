@@ -19,6 +19,13 @@ class Explorer:
     ----------
     draw : callable
         ``draw(*values) -> Picture``.
+    name : str
+        Its id on the page, and its key in the page's address: lowercase words
+        joined by hyphens, once on a page.
+    title : str
+        A short phrase over it: what the reader is to find out.
+    play : bool, optional
+        Whether it offers Play, for a picture whose motion teaches.
     **parameters : iterable of float or str
         For each argument of `draw` the values its slider offers, in order. The
         name is the slider's label: ``scale_of_the_scores=[...]``.
@@ -28,8 +35,19 @@ class Explorer:
         How a value reads beside its slider.
     """
 
-    def __init__(self, draw, *, start=None, label="{:g}".format, **parameters):
+    def __init__(
+        self,
+        draw,
+        *,
+        name=None,
+        title=None,
+        start=None,
+        label="{:g}".format,
+        play=False,
+        **parameters,
+    ):
         self.draw = draw
+        self.name, self.title, self.play = name, title, play
         self.parameters = {name: list(values) for name, values in parameters.items()}
         if not 1 <= len(self.parameters) <= 2:
             raise ValueError(
