@@ -4,7 +4,9 @@ python tools/notebooks.py execute    fill the cache that the site is built from
 python tools/notebooks.py save       also write the outputs into the notebooks
 """
 
+import contextlib
 import hashlib
+import json
 import os
 import shutil
 import sys
@@ -17,14 +19,19 @@ from jupyter_cache.executors import load_executor
 from nbconvert.preprocessors import CoalesceStreamsPreprocessor
 from sphinx_external_toc.parsing import parse_toc_yaml
 
+import imports
+
 BUILD = Path("_build")
 CACHE = BUILD / ".jupyter_cache"
-SITE = [BUILD / "html", BUILD / ".doctrees"]
+DOCTREES = BUILD / ".doctrees"
+SITE = [BUILD / "html", DOCTREES]
 
-# What a page shows comes from the notebook and from these. jupyter-cache looks at the
-# notebook's code only, Sphinx at the page's source and its own settings only.
-EXECUTION_INPUTS = ["src/**/*.py", "requirements.txt"]
+# What every page shows depends on these, beside its own source. Sphinx looks at that
+# and at its own settings only.
+EXECUTION_INPUTS = ["requirements.txt"]
 SITE_INPUTS = ["_ext/*.py", "_static/*", "_templates/*", "_config.yml", "_toc.yml", "package-lock.json"]
+# For each notebook a hash of the modules it imports; jupyter-cache looks at its code.
+IMPORTED = BUILD / ".imported.json"
 
 METADATA = {
     "kernelspec": {
@@ -54,25 +61,46 @@ def fingerprint(*patterns):
     return digest.hexdigest()
 
 
-def drop_stale():
+def drop_stale(cache):
     """Remove what was built from other sources than the present ones."""
+    BUILD.mkdir(exist_ok=True)
     for name, inputs, outputs in [
-        ("execution", EXECUTION_INPUTS, [CACHE, *SITE]),
+        ("execution", EXECUTION_INPUTS, [IMPORTED, *SITE]),
         ("site", SITE_INPUTS, SITE),
     ]:
         stamp = BUILD / f".{name}-inputs"
         now = fingerprint(*inputs)
         if not stamp.exists() or stamp.read_text() != now:
-            for folder in outputs:
-                shutil.rmtree(folder, ignore_errors=True)
-            BUILD.mkdir(exist_ok=True)
+            for path in outputs:
+                shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
             stamp.write_text(now)
+
+    before = json.loads(IMPORTED.read_text()) if IMPORTED.exists() else {}
+    now = fingerprints_of_imports()
+    for name in (name for name, imported in now.items() if before.get(name) != imported):
+        with contextlib.suppress(KeyError):  # it is not in the cache
+            notebook = nbformat.read(name, as_version=4)
+            cache.remove_cache(cache.match_cache_notebook(notebook).pk)
+        # Sphinx reads a page again whose doctree is missing.
+        (DOCTREES / name).with_suffix(".doctree").unlink(missing_ok=True)
+    IMPORTED.write_text(json.dumps(now))
+
+
+def fingerprints_of_imports():
+    """A hash for each notebook, of the modules that running it runs."""
+    graph = imports.graph()
+    prints = {}
+    for file in notebooks():
+        modules = (name.replace(".", "/") for name in imports.of_notebook(file, graph))
+        sources = (f"src/{path}{end}" for path in modules for end in (".py", "/__init__.py"))
+        prints[file.as_posix()] = fingerprint(*sources)
+    return prints
 
 
 def execute():
     """Run each notebook whose result is not in the cache; return the cache."""
-    drop_stale()
     cache = get_cache(CACHE.resolve())
+    drop_stale(cache)
     uris = [str(notebook.resolve()) for notebook in notebooks()]
     for uri in uris:
         cache.add_nb_to_project(uri)
