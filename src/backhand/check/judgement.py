@@ -150,6 +150,8 @@ def agree_together(run, values, floats, y, dys, analytic, seed):
             claimed = sum(np.vdot(g, m) for g, m in zip(of_inputs, moves)) / STEP
             size = min(np.max(np.abs(g * s)) for g, s in zip(of_inputs, sizes))
             gap = abs(slope - claimed)
+            if not np.isfinite(size):  # beside infinity every gap is small
+                return None
             if not (gap <= NEGLIGIBLE * size and abs(bend) <= KINKED * size):
                 return None
             worst = max(worst, (claimed, slope, gap / size), key=lambda w: w[2])
