@@ -18,6 +18,19 @@ def test_a_source_is_the_package_s_own_code_without_the_long_docstring():
     assert "return" in code and "Parameters" not in code
 
 
+def without_docstring(x):
+    y = max(
+        x,
+        0,
+    )
+    return y
+
+
+def test_a_function_without_a_docstring_is_shown_whole():
+    code = Source(without_docstring)._repr_mimebundle_()["text/markdown"]
+    assert "        x,\n        0,\n    )\n    return y" in code
+
+
 def test_the_catalogue_lists_every_mistake_of_an_op():
     names = [name for name, *_ in catalogue("softmax").rows]
     assert names == [each.name.replace("-", " ") for each in mistakes.of("softmax")]

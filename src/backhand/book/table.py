@@ -62,7 +62,10 @@ def code_of(*functions):
 
 def _without_docstring(function):
     lines = dedent(inspect.getsource(function)).rstrip().split("\n")
-    docstring = ast.parse("\n".join(lines)).body[0].body[0]
+    tree = ast.parse("\n".join(lines)).body[0]
+    if ast.get_docstring(tree) is None:
+        return "\n".join(lines)
+    docstring = tree.body[0]
     first, last = docstring.lineno - 1, docstring.end_lineno
     if last - first > 1:
         lines[first:last] = [lines[first] + '"""']
