@@ -61,6 +61,15 @@ def test_a_frame_tells_both_verdicts(bug, tolerance, titles_fit):
         assert f"{dtype.__name__} {said}" in picture.caption
 
 
+@pytest.mark.parametrize("dtype, smallest", [(np.float64, 1e-7), (np.float32, 1e-4)])
+def test_a_stop_lies_in_the_wedge_of_each_bug_that_can_be_caught(dtype, smallest):
+    for bug in pictures.BUGS:
+        caught = "catches the bug" in {
+            pictures.verdict(bug, allowed, dtype) for allowed in pictures.TOLERANCES
+        }
+        assert caught == (bug >= smallest)
+
+
 def test_float64_leaves_five_decades_where_float32_leaves_none():
     bug = 1e-5
     for dtype, low, high in ((np.float64, 1e5, 1e7), (np.float32, 0, 10)):

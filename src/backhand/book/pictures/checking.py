@@ -101,7 +101,7 @@ def valley():
 
 
 BUGS = [1e-7, 1e-5, 1e-4, 1e-2, 0.5]
-TOLERANCES = [1e-12, 1e-9, 1e-6, 1e-3, 1e-1]
+TOLERANCES = [1e-12, 1e-9, 1e-6, 3e-5, 1e-3]
 ROWS = (4, 8)
 
 
