@@ -54,3 +54,8 @@ def test_asking_for_the_loss_less_often_changes_none_of_it():
     every_step, _ = bigram.train(SGD(0.3), 8, steps=6)
     every_other, _ = bigram.train(SGD(0.3), 8, steps=6, every=2)
     assert (every_other == every_step[::2]).all()
+
+
+def test_another_seed_is_another_run():
+    runs = [bigram.train(SGD(0.3), 8, steps=2, seed=seed)[0] for seed in (0, 1)]
+    assert (runs[0] != runs[1]).all()

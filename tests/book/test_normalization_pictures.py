@@ -8,7 +8,7 @@ import pytest
 
 from backhand import check_gradients
 from backhand.book.corpus import zen
-from backhand.book.norm_training import FREQUENCIES, NORMS, partly, training
+from backhand.book.norm_training import FREQUENCIES, NORMS, mean_and_error, partly, training
 from backhand.book.pictures import normalization as pictures
 from backhand.check import Op
 from backhand.ops import layer_norm, rms_norm
@@ -115,3 +115,14 @@ def test_a_misplaced_eps_shows_in_small_rows_only():
     assert pictures.error(pictures.EPS_OUTSIDE, 1e-3 * rows) > 1
     assert pictures.error(pictures.EPS_OUTSIDE, rows) < 1e-4
     assert pictures.error(pictures.EPS_OUTSIDE, 1e-3 * rows, eps=1e-12) < 1e-2
+
+
+def test_a_shorter_run_is_the_beginning_of_a_longer_one():
+    short, long = training(), training(steps=120)
+    np.testing.assert_array_equal(long.losses[:20], short.losses)
+    assert long.loss_after(100) == short.loss
+    assert long.loss == long.loss_after(120) != short.loss
+
+
+def test_a_mean_is_given_with_its_standard_error():
+    assert mean_and_error([1.0, 2.0, 3.0, 4.0]) == "+2.50 ± 0.65"

@@ -77,8 +77,8 @@ def window(positions, rng, pairs=PAIRS):
     return pairs.tokens[drawn], pairs.targets[drawn]
 
 
-def train(optimizer, positions, steps=60, pairs=PAIRS, every=1):
-    """Train on a fresh window each step; the same windows on every call.
+def train(optimizer, positions, steps=60, pairs=PAIRS, every=1, seed=0):
+    """Train on a fresh window each step; the same windows for the same seed.
 
     Returns
     -------
@@ -86,7 +86,7 @@ def train(optimizer, positions, steps=60, pairs=PAIRS, every=1):
         The loss over all data before the first step and after each `every` steps.
     params : dict of str to array
     """
-    params, rng = init(vocab=pairs.vocab), np.random.default_rng(1)
+    params, rng = init(seed, pairs.vocab), np.random.default_rng(seed + 1)
     losses = [forward(params, *pairs)[0]]
     for step in range(1, steps + 1):
         _, caches = forward(params, *window(positions, rng, pairs))

@@ -33,7 +33,11 @@ class Run(NamedTuple):
     @property
     def loss(self):
         """The loss at the end: the mean over the last 20 steps."""
-        return self.losses[-20 // EVERY :].mean()
+        return self.loss_after(len(self.losses) * EVERY)
+
+    def loss_after(self, steps):
+        """The mean loss over the 20 steps that end there."""
+        return self.losses[(steps - 20) // EVERY : steps // EVERY].mean()
 
     @property
     def angle(self):
@@ -52,8 +56,15 @@ def partly(op, wrong, kept):
     return backward
 
 
+def mean_and_error(values):
+    """The mean over seeds and its standard error, as text."""
+    values = np.asarray(values)
+    error = values.std(ddof=1) / np.sqrt(values.size)
+    return f"{values.mean():+.2f} ± {error:.2f}"
+
+
 @cache
-def training(norm="rms", mistake=None, kept=0.0, rule=Adam, seed=0):
+def training(norm="rms", mistake=None, kept=0.0, rule=Adam, seed=0, steps=STEPS):
     """Train a transformer of one block on the Zen of Python, character by character.
 
     Parameters
@@ -66,6 +77,8 @@ def training(norm="rms", mistake=None, kept=0.0, rule=Adam, seed=0):
     rule : SGD or Adam
     seed : int
         Of the first weights and of the text's windows.
+    steps : int
+        How many; a shorter run is the beginning of a longer one.
 
     Returns
     -------
@@ -81,7 +94,7 @@ def training(norm="rms", mistake=None, kept=0.0, rule=Adam, seed=0):
     params, optimizer = transformer.init(config, seed, np.float64), rule(RATES[rule])
     rng = np.random.default_rng(seed)
     losses, angles, lengths = [], [], []
-    for step in range(STEPS):
+    for step in range(steps):
         starts = rng.integers(TOKENS.size - CONTEXT, size=(BATCH, 1))
         text = TOKENS[starts + np.arange(CONTEXT + 1)]
         loss, seen = transformer.forward(params, text[:, :-1], text[:, 1:], config)

@@ -40,13 +40,16 @@ def backward(caches):
     return from_input, from_readout, dw
 
 
-def train(pairs, uses, steps=600):
+def train(pairs, uses, steps=600, seed=0):
     """Train on all pairs at once, by the whole gradient of the table or a part of it.
 
     Parameters
     ----------
     pairs : bigram.Pairs
     uses : one of USES
+    steps : int
+    seed : int
+        Of the first table and weight.
 
     Returns
     -------
@@ -55,7 +58,7 @@ def train(pairs, uses, steps=600):
     cosines : (steps + 1,)
         Of the angle between the part that was used and the whole.
     """
-    params, optimizer = init(pairs.vocab), SGD(lr=0.5)
+    params, optimizer = init(pairs.vocab, seed), SGD(lr=0.5)
     losses, cosines = [], []
     for _ in range(steps + 1):
         loss, caches = forward(params, *pairs)
