@@ -1,8 +1,8 @@
 """The `transformer-map` directive: the model as one drawing, each block a link.
 
 Values flow down the left of each connection in the forward colour, gradients up the
-right in the backward colour. A block whose chapter is not in the book yet has a
-dashed outline and says so.
+right in the backward colour; token ids get none. A block whose chapter is not in the
+book yet has a dashed outline and the word "soon" on it, one that has a chapter an arrow.
 """
 
 from html import escape
@@ -32,8 +32,8 @@ ADDERS = [288, 432]  # the residual sums
 STACK = (104, 350)  # the frame around what is repeated
 SKIPS = [(118, 288), (306, 432)]  # where each residual path leaves and joins
 # From where to where the main stream runs between blocks.
+TOKENS = (24, 46)  # integers: values flow from them, no gradient flows back
 STREAM = [
-    (24, 46),
     (80, 128),
     (162, 186),
     (264, 278),
@@ -66,6 +66,7 @@ def drawing(address):
         "Multi-head attention</text>",
         _text(MIDDLE, 16, "tokens"),
         _text(MIDDLE, 730, "loss"),
+        _forward(f"M{MIDDLE} {TOKENS[0]}V{TOKENS[1]}"),
         *(_arrows(f"M{MIDDLE - 7} {top}V{bottom}", f"M{MIDDLE + 7} {bottom}V{top}")
           for top, bottom in STREAM),
         *(_skip(*ends) for ends in SKIPS),
@@ -76,7 +77,7 @@ def drawing(address):
     ]
     return (
         '<svg class="bh-map" viewBox="0 0 360 740" role="group" '
-        'aria-label="Map of the transformer: every block links to its chapter">'
+        'aria-label="Map of the transformer: a block with a chapter links to it">'
         f"<defs>{_head('forward')}{_head('backward')}</defs>{''.join(parts)}</svg>"
     )
 
@@ -89,9 +90,14 @@ def _head(role):
     )
 
 
-def _arrows(forward, backward):
+def _forward(path):
     return (
-        f'<path class="bh-map-forward" d="{forward}" marker-end="url(#bh-head-forward)"/>'
+        f'<path class="bh-map-forward" d="{path}" marker-end="url(#bh-head-forward)"/>'
+    )
+
+
+def _arrows(forward, backward):
+    return _forward(forward) + (
         f'<path class="bh-map-backward" d="{backward}" '
         'marker-end="url(#bh-head-backward)"/>'
     )
@@ -131,6 +137,8 @@ def _adder(y, link):
     shape = (
         f'<circle class="bh-map-box" cx="{MIDDLE}" cy="{y}" r="12"/>'
         f'<text class="bh-map-name" x="{MIDDLE}" y="{y + 5}">+</text>'
+        f'<text class="bh-map-state" x="{MIDDLE + 58}" y="{y + 4}">'
+        f"residual: {state(link)}</text>"
     )
     return _linked(shape, "Residual", link)
 
@@ -139,9 +147,16 @@ def _block(top, x, words, link, width):
     shape = (
         f'<rect class="bh-map-box" x="{x - width / 2:g}" y="{top}" width="{width}" '
         f'height="{HEIGHT}" rx="7"/>'
-        f'<text class="bh-map-name" x="{x:g}" y="{top + 22}">{escape(words)}</text>'
+        f'<text class="bh-map-name" x="{x:g}" y="{top + 16}">{escape(words)}</text>'
+        f'<text class="bh-map-state" x="{x:g}" y="{top + 29}">'
+        f"{state(link)}</text>"
     )
     return _linked(shape, words, link)
+
+
+def state(link):
+    """What a block says of its chapter, for those who do not see its outline."""
+    return "soon" if link is None else "read →"
 
 
 def _linked(shape, words, link):
@@ -168,7 +183,8 @@ def visit(self, node):
 LEGEND = (
     '<figcaption><span class="bh-map-key bh-map-key-forward">values, forward</span> '
     '<span class="bh-map-key bh-map-key-backward">gradients, backward</span> '
-    '<span class="bh-map-key bh-map-key-unwritten">chapter to come</span></figcaption>'
+    '<span class="bh-map-key bh-map-key-unwritten">soon: chapter to come</span>'
+    "</figcaption>"
 )
 
 
