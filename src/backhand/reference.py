@@ -92,6 +92,9 @@ class Row:
         What computes it.
     formulas : tuple of str
         LaTeX, for a row that is no op with a gradient to prove.
+    side : str
+        Which pass `formulas` belong to, "forward" or "backward"; empty for what is
+        neither, as an optimiser's step or a measurement.
     """
 
     name: str
@@ -101,6 +104,7 @@ class Row:
     chapter: str
     op: object = None
     formulas: tuple[str, ...] = ()
+    side: str = ""
 
     @property
     def anchor(self):
@@ -195,7 +199,8 @@ ROWS = (
         ("A.6",),
         "capstone",
         transformer,
-        (r"\nabla E = \nabla E_{\text{input}} + \nabla E_{\text{readout}}",),
+        (r"\nabla e = \nabla e_{\text{input}} + \nabla e_{\text{readout}}",),
+        "backward",
     ),
     Row(
         "sgd",
@@ -257,7 +262,8 @@ ROWS = (
         ("(9.1)", "C"),
         "chain-rule",
         None,
-        (r"\frac{dy}{dx} = f'(g(x)) \, g'(x)",),
+        (r"\nabla x = \nabla y \, f'(u) \, u'(x) \quad\text{for}\quad y = f(u(x))",),
+        "backward",
     ),
 )
 

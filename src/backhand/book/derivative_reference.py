@@ -87,9 +87,10 @@ def seconded(name, mistake):
 
 def markdown(row, marks):
     """One row, as Markdown with formulas."""
-    forward, backward = row.formulas, ()
+    sides = [(row.side or "other", row.formulas)]
     if row.claim:
-        forward, backward = row.forward_latex, row.gradients_latex.values()
+        gradients = row.gradients_latex.values()
+        sides = [("forward", row.forward_latex), ("backward", gradients)]
     parts = [
         f'<div class="bh-row" id="{row.anchor}">',
         f"**{titled(row)}** <span class='bh-sources'>{', '.join(row.sources)}</span> "
@@ -97,8 +98,7 @@ def markdown(row, marks):
         '<div class="bh-formulas">',
         *(
             f'<div class="bh-{side}-formulas">\n\n{aligned(equations)}\n\n</div>'
-            for side, equations in [("forward", forward), ("backward", backward)]
-            if equations
+            for side, equations in sides
         ),
         "</div>",
         *code(row),
