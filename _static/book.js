@@ -90,22 +90,35 @@ function findMistakes() {
   const count = document.createElement("output");
   const label = document.createElement("label");
   label.className = "bh-find";
+  field.placeholder = "loss is nan";
   label.append("Find a mistake: ", field, count);
   operations[0].closest("section").before(label);
 
   const show = () => {
-    const words = field.value.toLowerCase().split(/\s+/);
+    const words = field.value.toLowerCase().replaceAll("’", "'").split(/\s+/);
     for (const mistake of mistakes) {
-      const text = `${mistake.id.replaceAll("-", " ")} ${mistake.textContent}`;
+      const { id, dataset, textContent } = mistake;
+      const text = `${id.replaceAll("-", " ")} ${dataset.words} ${textContent}`;
       mistake.hidden = !words.every((word) => text.toLowerCase().includes(word));
     }
     for (const group of [...operations, ...headings])
       group.hidden = !group.querySelector(".bh-mistake:not([hidden])");
+    for (const operation of operations) operation.open = field.value.trim() !== "";
     const shown = mistakes.filter((mistake) => !mistake.hidden).length;
     count.textContent = `${shown} of ${mistakes.length}`;
   };
+  const unfold = () => {
+    const wanted = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const operation = wanted?.closest(".bh-op");
+    if (operation) {
+      operation.open = true;
+      wanted.scrollIntoView();
+    }
+  };
   field.addEventListener("input", show);
+  window.addEventListener("hashchange", unfold);
   show();
+  unfold();
 }
 
 // Paper is white.
