@@ -1,25 +1,24 @@
-"""The site serves everything a page loads: MathJax and the widget manager too."""
+"""The site serves everything a page loads: MathJax too."""
 
+import re
 from pathlib import Path
-from shutil import copy2, copytree
+from shutil import copy2, copytree, rmtree
 
 from sphinx.errors import ExtensionError
 
 # From the npm packages of package.json to below _static in the site. They are not
 # put in the source's _static, where Jupyter Book loads every script into every page.
-WIDGETS = "@jupyter-widgets/html-manager"
 VENDORED = {
-    f"{WIDGETS}/dist/*.woff2": "widgets",
-    f"{WIDGETS}/dist/embed.js": "widgets",
-    f"{WIDGETS}/dist/embed.js.LICENSE.txt": "widgets",
     "mathjax/es5/tex-chtml-full.js": "mathjax",
     "mathjax/es5/output/chtml/fonts/woff-v2": "mathjax/output/chtml/fonts/woff-v2",
     "mathjax/LICENSE": "mathjax",
 }
 
-# The theme's Font Awesome replaces every <i> by an <svg>, also those a widget is still
-# using. Inside the <i>, and only in what the page came with, it does no harm.
-FONT_AWESOME = "FontAwesomeConfig = {autoReplaceSvg: 'nest', observeMutations: false};"
+# Of the theme's stylesheet, what belongs to Font Awesome: its fonts, and a rule for each
+# of its 2,000 icons. The pages' few are drawn in _static/icons.css.
+ICONS = r"\.fa-[a-z0-9-]+:before(,\.fa-[a-z0-9-]+:before)*\{[^}]*\}"
+FONT_AWESOME = re.compile(r"@font-face\{[^}]*Font Awesome[^}]*\}|" + ICONS)
+FONT_AWESOME_FILES = ["_static/scripts/fontawesome.*", "_static/vendor/fontawesome"]
 
 
 def vendor(app):
@@ -55,8 +54,20 @@ def drop_thebe(app, config):
     ]
 
 
+def drop_font_awesome(app, exception):
+    """Leave out of the site what no page of it uses."""
+    if exception or app.builder.format != "html":
+        return
+    site = Path(app.outdir)
+    styles = site / "_static/styles/pydata-sphinx-theme.css"
+    styles.write_text(FONT_AWESOME.sub("", styles.read_text()))
+    for pattern in FONT_AWESOME_FILES:
+        for found in site.glob(pattern):
+            rmtree(found) if found.is_dir() else found.unlink()
+
+
 def setup(app):
     app.connect("config-inited", drop_thebe, priority=1)
     app.connect("builder-inited", vendor)
-    app.add_js_file(None, body=FONT_AWESOME, priority=1)
+    app.connect("build-finished", drop_font_awesome)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,77 +1,4 @@
-// What the theme, MathJax and the widget manager leave undone on the book's pages.
-
-// The widget manager asks MathJax 2 to typeset its labels; the pages have MathJax 3.
-function answerForMathJax2() {
-  if (!window.MathJax?.startup) return;
-  MathJax.Hub = {
-    Queue([, , element]) {
-      if (!/\$|\\\(/.test(element.textContent)) return;
-      MathJax.startup.promise.then(() => MathJax.typesetPromise([element]));
-    },
-  };
-}
-
-// A slider's handle has no name, and says its position instead of its value.
-function nameSliders(root) {
-  for (const slider of root.querySelectorAll(".widget-slider")) {
-    const handle = slider.querySelector("[role=slider]");
-    const set = (attribute, element) => {
-      const text = element?.textContent.trim();
-      if (handle && text && handle.getAttribute(attribute) !== text)
-        handle.setAttribute(attribute, text);
-    };
-    set("aria-label", slider.querySelector(".widget-label"));
-    set("aria-valuetext", slider.querySelector(".widget-readout"));
-  }
-}
-
-function watchSliders() {
-  const views = document.querySelectorAll("script[type$='widget-view+json']");
-  for (const view of views) {
-    const output = view.parentElement;
-    new MutationObserver(() => nameSliders(output)).observe(output, {
-      attributeFilter: ["aria-valuetext"],
-      characterData: true,
-      childList: true,
-      subtree: true,
-    });
-  }
-}
-
-// A slider's step draws three pictures anew, which takes longer than a frame unless they
-// are decoded already. That is done while the browser is idle, from when a slider comes
-// in sight; the browser knows a picture again as long as one of its address is kept.
-const decoded = [];
-function decodeFrames() {
-  const whenIdle = window.requestIdleCallback ?? setTimeout;
-  const pictures = new Set();
-  for (const script of document.querySelectorAll("script[type$='widget-state+json']"))
-    for (const { state } of Object.values(JSON.parse(script.textContent).state)) {
-      const frame = document.createElement("template"); // whose pictures do not load
-      frame.innerHTML = state.value ?? "";
-      for (const picture of frame.content.querySelectorAll("img"))
-        pictures.add(picture.src);
-    }
-  const queue = pictures.values();
-  whenIdle(function next() {
-    const { value, done } = queue.next();
-    if (done) return;
-    const picture = new Image();
-    picture.src = value;
-    decoded.push(picture);
-    picture.decode().finally(() => whenIdle(next));
-  });
-}
-
-function decodeFramesInTime() {
-  const sight = new IntersectionObserver((entries) => {
-    if (!entries.some((entry) => entry.isIntersecting)) return;
-    sight.disconnect();
-    decodeFrames();
-  });
-  for (const view of document.querySelectorAll("script[type$='widget-view+json']"))
-    sight.observe(view.parentElement);
-}
+// What the theme and MathJax leave undone on the book's pages.
 
 // A formula too wide for the page scrolls in its own box: by keyboard too.
 function reachWideFormulas() {
@@ -133,9 +60,6 @@ function printInLight() {
 }
 
 document.addEventListener("DOMContentLoaded", () => {
-  answerForMathJax2();
-  watchSliders();
-  decodeFramesInTime();
   findMistakes();
   printInLight();
   const typeset = window.MathJax?.startup?.promise ?? Promise.resolve();

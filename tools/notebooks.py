@@ -29,7 +29,7 @@ SITE = [BUILD / "html", DOCTREES]
 # What every page shows depends on these, beside its own source. Sphinx looks at that
 # and at its own settings only.
 EXECUTION_INPUTS = ["requirements.txt"]
-SITE_INPUTS = ["_ext/*.py", "_static/*", "_templates/*", "_config.yml", "_toc.yml", "package-lock.json"]
+SITE_INPUTS = ["_ext/*.py", "_static/*", "_templates/**/*.html", "_config.yml", "_toc.yml", "package-lock.json"]
 # For each notebook a hash of the modules it imports; jupyter-cache looks at its code.
 IMPORTED = BUILD / ".imported.json"
 

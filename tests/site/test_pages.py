@@ -12,10 +12,6 @@ AXE = ROOT / "node_modules/axe-core/axe.min.js"
 AXE_TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 AXE_COLOURS = ["color-contrast", "link-in-text-block"]
 
-WIDGETS_SHOWN = """() => {
-  const count = (selector) => document.querySelectorAll(selector).length;
-  return count("script[type$='widget-view+json']") <= count(".widget-subarea > *");
-}"""
 SETTLED = """async () => {
   await window.MathJax?.startup.promise;
   await document.fonts.ready;
@@ -50,7 +46,6 @@ def visit(browser, url, **device):
         lambda message: message.type == "error" and complaints.append(message.text),
     )
     page.goto(url)
-    page.wait_for_function(WIDGETS_SHOWN)
     page.evaluate(SETTLED)
     return SimpleNamespace(
         page=page, requests=requests, complaints=complaints, close=context.close
@@ -70,7 +65,7 @@ def theme(request):
     return request.param
 
 
-@pytest.fixture(scope="module", params=[1280, 390], ids=["wide", "phone"])
+@pytest.fixture(scope="module", params=[1280, 390, 320], ids=["wide", "phone", "narrow"])
 def width(request):
     return request.param
 
@@ -123,47 +118,72 @@ def test_every_picture_is_drawn(reader):
 
 
 def explorer_of(slider):
-    return slider.locator("xpath=ancestor::*[contains(@class, 'widget-subarea')]")
+    return slider.locator("xpath=ancestor::*[@class='bh-explorer']")
 
 
 def shown(explorer):
-    """What an explorer shows: its pictures, or its text if it has none."""
+    """What an explorer shows: its pictures and what it says of them."""
     pictures = explorer.locator("img").evaluate_all("all => all.map(i => i.src)")
-    return pictures or explorer.inner_text()
+    return pictures, explorer.locator("figcaption").inner_text()
 
 
-def test_each_step_of_a_slider_changes_what_is_seen(reader):
+def painted(explorer):
+    """Wait until the picture is that of where the sliders stand."""
+    handle = explorer.element_handle()
+    explorer.page.wait_for_function(
+        "figure => { const e = Explorer.all.get(figure.id); return e.ready.has(e.frame); }",
+        arg=handle,
+    )
+    return shown(explorer)
+
+
+def test_each_step_of_a_slider_changes_what_is_seen_and_what_is_said(reader):
     for slider in reader.page.get_by_role("slider").all():
         explorer = explorer_of(slider)
-        label = slider.get_attribute("aria-label")
-        steps = int(float(slider.get_attribute("aria-valuemax")))
+        label = reader.page.locator(f"[for={slider.get_attribute('id')}]").inner_text()
         slider.press("Home")
-        first, start = shown(explorer), explorer.screenshot()
-        for _ in range(steps):
+        first, start = painted(explorer), explorer.locator(".bh-panels").screenshot()
+        for _ in range(int(slider.get_attribute("max"))):
             before, value = shown(explorer), slider.get_attribute("aria-valuetext")
             slider.press("ArrowRight")
-            assert shown(explorer) != before, f"{label}: nothing changes after {value}"
+            pictures, words = painted(explorer)
+            assert pictures != before[0], f"{label}: nothing changes after {value}"
+            assert words != before[1], f"{label}: nothing new is said after {value}"
             assert slider.get_attribute("aria-valuetext") != value
-        assert explorer.screenshot() != start, f"{label}: the two ends look alike"
+        end = explorer.locator(".bh-panels").screenshot()
+        assert end != start, f"{label}: the two ends look alike"
         slider.press("Home")
-        assert shown(explorer) == first
+        assert painted(explorer) == first
+        explorer.get_by_role("button", name="Reset").click()
 
 
 def test_pictures_are_decoded_before_a_slider_asks_for_them(reader):
-    for slider in reader.page.get_by_role("slider").all()[:1]:
-        slider.scroll_into_view_if_needed()
-        slider.press("End")
-        wanted = shown(explorer_of(slider))
+    for explorer in reader.page.locator(".bh-explorer").all():
+        explorer.scroll_into_view_if_needed()
         reader.page.wait_for_function(
-            "wanted => wanted.every(src => decoded.some(picture => picture.src === src))",
-            arg=wanted,
+            "figure => Explorer.all.get(figure.id).ready.size"
+            " === Explorer.all.get(figure.id).frames.length",
+            arg=explorer.element_handle(),
         )
+
+
+def test_a_step_moves_nothing_else_on_the_page(reader):
+    for slider in reader.page.get_by_role("slider").all():
+        explorer = explorer_of(slider)
+        slider.press("Home")
+        heights = set()
+        for _ in range(int(slider.get_attribute("max"))):
+            painted(explorer)
+            heights.add(explorer.evaluate("figure => figure.offsetHeight"))
+            slider.press("ArrowRight")
+        assert len(heights) == 1
+        explorer.get_by_role("button", name="Reset").click()
 
 
 def towards_the_far_end(slider):
     """A point on a slider's track, near the end that the handle is farther from."""
-    track = explorer_of(slider).locator(".noUi-target").first.bounding_box()
-    now, end = (float(slider.get_attribute(f"aria-value{a}")) for a in ("now", "max"))
+    track = slider.bounding_box()
+    now, end = float(slider.input_value()), float(slider.get_attribute("max"))
     share = 0.9 if now < end / 2 else 0.1
     return track["x"] + share * track["width"], track["y"] + track["height"] / 2
 
@@ -171,15 +191,14 @@ def towards_the_far_end(slider):
 def test_a_slider_follows_the_mouse(reader):
     for slider in reader.page.get_by_role("slider").all()[:1]:
         slider.press("Home")
-        before, handle = shown(explorer_of(slider)), slider.bounding_box()
+        before, track = painted(explorer_of(slider)), slider.bounding_box()
         mouse = reader.page.mouse
-        mouse.move(
-            handle["x"] + handle["width"] / 2, handle["y"] + handle["height"] / 2
-        )
+        mouse.move(track["x"] + 13, track["y"] + track["height"] / 2)
         mouse.down()
         mouse.move(*towards_the_far_end(slider), steps=3)
         mouse.up()
-        assert shown(explorer_of(slider)) != before
+        assert painted(explorer_of(slider)) != before
+        explorer_of(slider).get_by_role("button", name="Reset").click()
 
 
 def test_paper_shows_the_text_alone_and_in_light_colours(reader):
@@ -188,7 +207,7 @@ def test_paper_shows_the_text_alone_and_in_light_colours(reader):
     page.emulate_media(color_scheme="dark", media="print")
     theme.to_have_attribute("data-theme", "dark")
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
-    for part in page.locator(".bd-sidebar, .bd-header-article, .widget-slider").all():
+    for part in page.locator(".bd-sidebar, .bd-header-article, .bh-controls").all():
         expect(part).to_be_hidden()
     theme.to_have_attribute("data-theme", "light")
     page.evaluate("window.dispatchEvent(new Event('afterprint'))")
@@ -212,7 +231,7 @@ def test_the_page_works_from_disk_under_a_finger(browser, site, name):
         slider.scroll_into_view_if_needed()
         before = shown(explorer_of(slider))
         reader.page.touchscreen.tap(*towards_the_far_end(slider))
-        assert shown(explorer_of(slider)) != before
+        assert painted(explorer_of(slider)) != before
     reader.close()
     foreign = [url for url in reader.requests if not url.startswith(("file:", "data:"))]
     assert foreign == []

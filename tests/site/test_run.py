@@ -75,7 +75,7 @@ def test_runs_without_an_error_and_its_sliders_redraw(opened, address, name):
 
     outputs = notebook.locator(".jp-OutputArea-output")
     for explorer in outputs.filter(has=notebook.locator(".widget-slider")).all():
-        picture = explorer.locator(".widget-html-content")
+        picture = explorer.locator(".bh-picture")
         for slider in explorer.get_by_role("slider").all():
             now, last = map(slider.get_attribute, ["aria-valuenow", "aria-valuemax"])
             before = picture.inner_html()

@@ -3,6 +3,7 @@
 import io
 import re
 from html import escape
+from typing import NamedTuple
 from urllib.parse import quote
 
 import matplotlib
@@ -33,16 +34,21 @@ class Picture:
         self._panels = panels
 
     @property
-    def html(self):
+    def drawings(self):
+        """Each panel as SVG, with its words and its size in pixels."""
         first, *others = self._panels
-        images = _image(first, self.alt) + "".join(
-            _image(panel, panel.get_title(loc="left")) for panel in others
-        )
+        titles = (panel.get_title(loc="left") for panel in others)
+        return [
+            Drawing(_svg(panel.figure), words, *_pixels(panel.figure))
+            for panel, words in zip(self._panels, [self.alt, *titles], strict=True)
+        ]
+
+    @property
+    def html(self):
         caption = self.caption and f"<figcaption>{escape(self.caption)}</figcaption>"
         return (
             '<figure class="bh-picture" style="margin:0.5rem 0">'
-            '<div style="display:flex;flex-wrap:wrap;gap:0.75rem;'
-            f'justify-content:center">{images}</div>{caption or ""}</figure>'
+            f"{images(self.drawings)}{caption or ''}</figure>"
         )
 
     def __repr__(self):
@@ -53,14 +59,32 @@ class Picture:
         return {"text/html": self.html, "text/plain": repr(self)}
 
 
-def _image(panel, alt):
-    """An <img> with the drawing inside: no second file, no clash of SVG ids."""
-    width, height = (round(96 * inches) for inches in panel.figure.get_size_inches())
+class Drawing(NamedTuple):
+    svg: str
+    alt: str
+    width: int
+    height: int
+
+
+def images(drawings):
+    """The drawings side by side, each in an <img>: no clash of SVG ids."""
+    return (
+        '<div class="bh-panels" style="display:flex;flex-wrap:wrap;gap:0.75rem;'
+        f'justify-content:center">{"".join(map(_image, drawings))}</div>'
+    )
+
+
+def _image(drawing):
+    svg, alt, width, height = drawing
     return (
         f'<img class="bh-figure bh-invert" alt="{escape(alt)}" width="{width}" '
-        f'height="{height}" style="flex:1 1 18rem;max-width:{width}px;height:auto" '
-        f'src="data:image/svg+xml,{quote(_svg(panel.figure), _UNQUOTED)}">'
+        f'height="{height}" style="flex:1 1 18rem;min-width:0;max-width:min(100%,{width}px);height:auto" '
+        f'src="data:image/svg+xml,{quote(svg, _UNQUOTED)}">'
     )
+
+
+def _pixels(figure):
+    return (round(96 * inches) for inches in figure.get_size_inches())
 
 
 # What a double-quoted attribute and a data address both leave alone.
