@@ -129,7 +129,7 @@ def _frame(x, top_and_height, width, words=""):
     y, height = top_and_height
     return (
         f'<rect class="bh-map-frame" x="{x}" y="{y}" width="{width}" '
-        f'height="{height}" rx="10"/>{_text(x + width - 56, y + height - 8, words)}'
+        f'height="{height}" rx="10"/>{_text(x + width - 56, y + 17, words)}'
     )
 
 

@@ -12,6 +12,16 @@ def test_a_table_is_text_and_html_with_the_same_cells():
     assert "a&lt;b" in bundle["text/html"]
 
 
+def test_a_table_too_wide_for_a_phone_stacks_its_cells_under_their_columns_names():
+    wide = Table(["op", "what <you> see"], [["a", "x" * 40], ["b", "y"]], "")
+    html = wide._repr_mimebundle_()["text/html"]
+    assert "bh-stacks" in html
+    assert html.count('<td data-label="op"') == 2
+    assert html.count('<td data-label="what &lt;you&gt; see"') == 2
+    narrow = Table(["op", "error"], [["a", "1e-9"]], "")._repr_mimebundle_()
+    assert "bh-stacks" not in narrow["text/html"]
+
+
 def test_a_source_is_the_package_s_own_code_without_the_long_docstring():
     code = Source(rms_norm.backward)._repr_mimebundle_()["text/markdown"]
     assert code.startswith("```python\ndef backward(dy, cache):")

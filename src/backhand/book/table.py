@@ -2,9 +2,14 @@
 
 import ast
 import inspect
+import re
+from html import escape
+from itertools import cycle
 from textwrap import dedent
 
 from tabulate import tabulate
+
+PHONE = 32  # characters in a row of a table on a narrow page
 
 
 class Table:
@@ -30,11 +35,22 @@ class Table:
     def _repr_mimebundle_(self, include=None, exclude=None):
         html = self._format("html")
         opening, body = html.split(">", 1)
+        stacks = " bh-stacks" if self._is_wide() else ""
         return {
-            "text/html": f'<div class="bh-table">{opening} class="table">'
-            f"<caption>{self.caption}</caption>{body}</div>",
+            "text/html": f'<div class="bh-table{stacks}">{opening} class="table">'
+            f"<caption>{self.caption}</caption>{self._labelled(body)}</div>",
             "text/plain": repr(self),
         }
+
+    def _is_wide(self):
+        """Whether its columns do not fit beside each other on a phone."""
+        columns = zip(self.header, *self.rows, strict=True)
+        return sum(max(map(len, column)) for column in columns) > PHONE
+
+    def _labelled(self, body):
+        """The body, each cell with its column's name: where rows are stacked."""
+        names = cycle(f'<td data-label="{escape(each)}"' for each in self.header)
+        return re.sub("<td", lambda _: next(names), body)
 
     def _format(self, form):
         return tabulate(self.rows, self.header, tablefmt=form, disable_numparse=True)
