@@ -31,3 +31,15 @@ def test_a_long_step_is_blamed_only_where_the_output_is_curved():
     assert "right of it the curve bends" in picture_of(ops.softmax).caption
     doubled = Op.plain(lambda x: 2 * x, lambda dy, x: 2 * dy)
     assert "right of it nothing does" in picture_of(doubled).caption
+
+
+def test_a_chapter_may_say_itself_what_there_is_to_see(titles_of, titles_fit):
+    x, dy = np.array([0.3, -1.2]), np.array([1.0, 2.0])
+    words = {"title": "Theory's step is too short", "caption": "Look left of it."}
+    plain = agreement(ops.tanh, x, dy=dy)
+    picture = agreement(ops.tanh, x, dy=dy, large=True, **words)
+    assert titles_fit(picture)
+    assert titles_of(picture)[1] == words["title"]
+    assert picture.caption.startswith("2 entries, largest relative error below ")
+    assert picture.caption.endswith(". Look left of it.")
+    assert picture.drawings[1].width > plain.drawings[1].width

@@ -2,7 +2,7 @@
 
 from backhand import mistakes
 from backhand.book import Source, Table, catalogue
-from backhand.ops import rms_norm
+from backhand.ops import cross_entropy, embedding, linear, rms_norm
 
 
 def test_a_table_is_text_and_html_with_the_same_cells():
@@ -39,6 +39,24 @@ def without_docstring(x):
 def test_a_function_without_a_docstring_is_shown_whole():
     code = Source(without_docstring)._repr_mimebundle_()["text/markdown"]
     assert "        x,\n        0,\n    )\n    return y" in code
+
+
+def test_checks_of_arguments_are_cut_to_a_comment():
+    code = Source(rms_norm.forward)._repr_mimebundle_()["text/markdown"]
+    assert (
+        '    """Scale each row of x to unit root mean square, then by gain."""\n'
+        "    # x, gain, eps: checked\n"
+        "    rms = np.sqrt("
+    ) in code
+
+
+def test_what_is_no_check_of_an_argument_stays():
+    for op, kept in [
+        (embedding, "return table[tokens], Cache(tokens, table)"),
+        (linear, 'y += float_array("b", b'),
+        (cross_entropy, "# logits: checked\n    *leading, n = logits.shape\n    # targets"),
+    ]:
+        assert kept in Source(op.forward)._repr_mimebundle_()["text/markdown"]
 
 
 def test_the_catalogue_lists_every_mistake_of_an_op():

@@ -11,7 +11,7 @@ MARKERS = "os^Dv"
 
 
 @styled
-def agreement(op, *inputs, dy, **options):
+def agreement(op, *inputs, dy, title=None, caption=None, large=False, **options):
     """Analytic against numeric entries, and the error against the step.
 
     Parameters
@@ -22,6 +22,12 @@ def agreement(op, *inputs, dy, **options):
         What forward takes, in float64. Integer inputs are not differentiated.
     dy : array
         The upstream gradient.
+    title : str, optional
+        What there is to find in the curve of errors.
+    caption : str, optional
+        What to see in it, said after how many entries agree and how closely.
+    large : bool, optional
+        Whether the curve of errors is to be the larger panel, where it surprises.
     **options
         For forward.
 
@@ -57,8 +63,11 @@ def agreement(op, *inputs, dy, **options):
     }
     # A step of 1 is far too long, unless the output is linear in every input.
     linear = errors[np.float64][-1] < 1e-10
+    found = "Linear: no step is too long" if linear else "The best step lies in a valley"
     curve = axes(
-        "Linear: no step is too long" if linear else "The best step lies in a valley",
+        title or found,
+        width=5.2 if large else 3.4,
+        height=3.4 if large else 2.6,
         xlabel="step h",
         ylabel="largest relative error",
         xscale="log",
@@ -79,9 +88,13 @@ def agreement(op, *inputs, dy, **options):
         f"within {best64} in float64 and {best32} in float32 at its best step, and "
         f"worse {'with shorter ones' if linear else 'on both sides of it'}.",
         caption=f"{entries} entries, largest relative error below "
-        f"{_power_above(relative_error(numeric, gradients))}. The upright lines mark "
-        "ε^(1/3), the step theory picks: left of it round-off wins, right of it "
-        + ("nothing does." if linear else "the curve bends."),
+        f"{_power_above(relative_error(numeric, gradients))}. "
+        + (
+            caption
+            or "The upright lines mark ε^(1/3), the step theory picks: left of it "
+            "round-off wins, right of it "
+            + ("nothing does." if linear else "the curve bends.")
+        ),
     )
 
 

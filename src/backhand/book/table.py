@@ -9,6 +9,12 @@ from textwrap import dedent
 
 from tabulate import tabulate
 
+from ..ops import _arguments
+
+CHECKS = {
+    getattr(_arguments, name)
+    for name in ("float_array", "integer_array", "positive", "positive_integer", "one_of")
+}
 PHONE = 32  # characters in a row of a table on a narrow page
 
 
@@ -57,7 +63,10 @@ class Table:
 
 
 class Source:
-    """The code of functions as it stands in the package, docstrings cut to a line."""
+    """The code of functions as it stands in the package, docstrings cut to a line.
+
+    Where an operation checks its arguments, a comment says which, and no more.
+    """
 
     def __init__(self, *functions):
         self.functions = functions
@@ -72,13 +81,17 @@ class Source:
 
 
 def code_of(*functions):
-    """The code of functions, docstrings cut to their first line."""
-    return "\n\n\n".join(map(_without_docstring, functions))
+    """The code of functions, docstrings cut to their first line, checks to a comment."""
+    return "\n\n\n".join(map(_shortened, functions))
 
 
-def _without_docstring(function):
+def _shortened(function):
     lines = dedent(inspect.getsource(function)).rstrip().split("\n")
     tree = ast.parse("\n".join(lines)).body[0]
+    # From the end, so that what stands before keeps its place.
+    for first, last, names in reversed(_checks(tree, function.__globals__)):
+        indent = lines[first][: -len(lines[first].lstrip())]
+        lines[first:last] = [f"{indent}# {', '.join(names)}: checked"]
     if ast.get_docstring(tree) is None:
         return "\n".join(lines)
     docstring = tree.body[0]
@@ -86,3 +99,22 @@ def _without_docstring(function):
     if last - first > 1:
         lines[first:last] = [lines[first] + '"""']
     return "\n".join(lines)
+
+
+def _checks(tree, known):
+    """Runs of statements that check an argument: first line, end, and of which."""
+    runs = []
+    for statement in tree.body:
+        if not isinstance(statement, ast.Assign | ast.Expr):
+            continue
+        call = statement.value
+        called = call.func if isinstance(call, ast.Call) else None
+        if not (isinstance(called, ast.Name) and known.get(called.id) in CHECKS):
+            continue
+        first, last = statement.lineno - 1, statement.end_lineno
+        name = call.args[0].value
+        if runs and runs[-1][1] == first:
+            runs[-1] = (runs[-1][0], last, [*runs[-1][2], name])
+        else:
+            runs.append((first, last, [name]))
+    return runs
