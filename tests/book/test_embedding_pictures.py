@@ -6,7 +6,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from backhand.book.corpus import zen
+from backhand.corpus import zen
 from backhand.book.pictures import embedding as pictures
 from backhand.optim import SGD, Adam
 

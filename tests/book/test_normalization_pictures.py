@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from backhand import check_gradients
-from backhand.book.corpus import zen
+from backhand.corpus import zen
 from backhand.book.norm_training import FREQUENCIES, NORMS, mean_and_error, partly, training
 from backhand.book.pictures import normalization as pictures
 from backhand.check import Op

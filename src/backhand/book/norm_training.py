@@ -6,10 +6,10 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import mistakes, transformer
+from ..corpus import encode, zen
 from ..mistakes.mistake import swapped
 from ..ops import layer_norm, rms_norm
 from ..optim import SGD, Adam
-from .corpus import encode, zen
 from .tied import cosine
 
 TOKENS, SYMBOLS = encode(zen())

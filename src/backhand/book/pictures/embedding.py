@@ -8,9 +8,9 @@ import numpy as np
 from matplotlib.ticker import PercentFormatter
 
 from ... import mistakes
+from ...corpus import encode, zen
 from ...optim import SGD, Adam
 from .. import bigram, tied
-from ..corpus import encode, zen
 from ..picture import Picture
 from ..style import BACKWARD, MUTED, ROLES, WRONG, axes, styled
 

@@ -4,7 +4,7 @@ import sys
 
 import numpy as np
 
-from backhand.book.corpus import encode, zen
+from backhand.corpus import encode, zen
 
 
 def test_the_zen_is_read_without_being_printed(capsys, monkeypatch):

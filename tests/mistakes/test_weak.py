@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from backhand import Op
-from backhand.book.weak import passes
+from backhand.mistakes.weak import passes
 from backhand.ops import layer_norm, softmax
 
 X = np.random.default_rng(0).normal(size=(3, 5))
