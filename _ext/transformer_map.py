@@ -166,7 +166,8 @@ def _linked(shape, words, link):
             f'aria-label="{escape(words)}: chapter to come">'
             f"<title>{escape(words)}: chapter to come</title>{shape}</g>"
         )
-    return f'<a href="{escape(link)}" aria-label="{escape(words)}">{shape}</a>'
+    shape = shape.replace("</text><text", "</text> <text")  # words, not one word
+    return f'<a href="{escape(link)}">{shape}</a>'
 
 
 def visit(self, node):
