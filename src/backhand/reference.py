@@ -244,6 +244,19 @@ ROWS = (
         (r"\nabla w \approx \frac{L(w + \epsilon) - L(w - \epsilon)}{2 \epsilon}",),
     ),
     Row(
+        "gradient",
+        "Gradient",
+        VERIFYING,
+        ("C",),
+        "gradients",
+        None,
+        (
+            r"\nabla w_i = \frac{\partial L}{\partial w_i}",
+            r"\sum_i v_i \nabla w_i = |v| \, |\nabla w| \cos\theta",
+        ),
+        "backward",
+    ),
+    Row(
         "directional_difference",
         "Difference along a direction",
         VERIFYING,
@@ -263,6 +276,19 @@ ROWS = (
         "chain-rule",
         None,
         (r"\nabla x = \nabla y \, f'(u) \, u'(x) \quad\text{for}\quad y = f(u(x))",),
+        "backward",
+    ),
+    Row(
+        "jacobian",
+        "Jacobian",
+        VERIFYING,
+        ("(9.1)", "C"),
+        "jacobians",
+        None,
+        (
+            r"J_{ij} = \frac{\partial y_i}{\partial x_j}",
+            r"\nabla x_j = \sum_i J_{ij} \nabla y_i",
+        ),
         "backward",
     ),
 )
