@@ -101,7 +101,7 @@ class Explorer:
         play = '<button type="button" class="bh-play">Play</button>'
         where = ", ".join(f"{each.label} {each.reading}" for each in self.sliders)
         return (
-            f'<figure class="bh-explorer" id="{self.name}"'
+            f'<figure class="bh-explorer" id="{self.name}" '
             f'aria-label="{escape(self.title)}">'
             f'<p class="bh-explorer-title">{escape(self.title)}</p>'
             f'<div class="bh-controls">{sliders}<div class="bh-buttons">'
@@ -111,8 +111,8 @@ class Explorer:
             f'<figcaption data-longest="{escape(longest)}">'
             f"<span>{escape(start.caption or '')}</span></figcaption>"
             '<p class="bh-announced" role="status" aria-live="polite"></p>'
-            "<noscript><p>Without JavaScript there is this one picture, at "
-            f"{escape(where)}.</p></noscript>"
+            '<p class="bh-still">Without JavaScript there is this one picture, at '
+            f"{escape(where)}.</p>"
             f'<script type="application/json">{_data(frames, self.sliders)}</script>'
             "</figure>"
         )
@@ -174,9 +174,11 @@ class _Slider:
         self.reading = self.readings[self.index]
 
     def html(self, name):
+        longest = max(map(len, self.readings))
         return (
             f'<div class="bh-control"><label for="{name}">{escape(self.label)}</label>'
-            f'<span class="bh-reading" aria-hidden="true">{escape(self.reading)}</span>'
+            f'<span class="bh-reading" aria-hidden="true" style="min-width:{longest}ch">'
+            f"{escape(self.reading)}</span>"
             f'<input type="range" id="{name}" min="0" max="{len(self.values) - 1}" '
             f'value="{self.index}" autocomplete="off" '
             f'aria-valuetext="{escape(self.reading)}"></div>'
