@@ -6,6 +6,7 @@ import numpy as np
 
 from backhand import Op, ops
 from backhand.book import agreement
+from backhand.book.agreement import floor
 
 
 def picture_of(op):
@@ -43,3 +44,14 @@ def test_a_chapter_may_say_itself_what_there_is_to_see(titles_of, titles_fit):
     assert picture.caption.startswith("2 entries, largest relative error below ")
     assert picture.caption.endswith(". Look left of it.")
     assert picture.drawings[1].width > plain.drawings[1].width
+
+
+def test_the_floor_of_float32_is_higher_by_what_theory_says_of_the_best_step():
+    """At its best step a central difference is off by some ε^(2/3)."""
+    rng = np.random.default_rng(0)
+    z, dy = rng.normal(size=(4, 6)), rng.normal(size=(4, 6))
+    double, single = (
+        floor(ops.softmax, z, dy=dy, dtype=dtype) for dtype in (np.float64, np.float32)
+    )
+    theory = 2.0 ** (29 * 2 / 3)
+    assert theory / 5 < single / double < theory * 5

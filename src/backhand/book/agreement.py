@@ -55,10 +55,7 @@ def agreement(op, *inputs, dy, title=None, caption=None, large=False, **options)
         )
 
     errors = {
-        dtype: [
-            relative_error(_numeric(op, inputs, dy, options, dtype, step), gradients)
-            for step in STEPS
-        ]
+        dtype: _errors_over_step(op, inputs, dy, options, dtype, gradients)
         for dtype in (np.float64, np.float32)
     }
     # A step of 1 is far too long, unless the output is linear in every input.
@@ -96,6 +93,19 @@ def agreement(op, *inputs, dy, title=None, caption=None, large=False, **options)
             + ("nothing does." if linear else "the curve bends.")
         ),
     )
+
+
+def floor(op, *inputs, dy, dtype, **options):
+    """The error of a central difference in `dtype` at its best step of all."""
+    gradients = _analytic(op, inputs, dy, options)
+    return min(_errors_over_step(op, inputs, dy, options, dtype, gradients))
+
+
+def _errors_over_step(op, inputs, dy, options, dtype, gradients):
+    return [
+        relative_error(_numeric(op, inputs, dy, options, dtype, step), gradients)
+        for step in STEPS
+    ]
 
 
 def _power_above(error):

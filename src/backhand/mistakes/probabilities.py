@@ -108,8 +108,8 @@ def jacobian_for_its_product(dy, cache):
 @wrong_forward(
     softmax,
     "nonfinite",
-    symptom="Not slower training but nan, as soon as a score passes 709 in float64 or "
-    "88 in float32.",
+    symptom="nan, not slower training, as soon as a score passes 88 in float32 or 709 in "
+    "float64; where a whole row lies below -87 or -708 its digits go first, then nan.",
     shown_by=Design("large scores", lambda rng: (800 + rng.normal(size=(3, 5)),)),
     hidden_by=[SCORES],
 )
