@@ -13,29 +13,42 @@ import numpy as np
 from .diagnosis import diagnose
 from .differences import EPS
 from .judgement import DIRECTIONS, agree_together, compare, goes_by_entry
+from .layer import as_op
+from .nests import gradients_in, is_nest, leaves, mapped, rebuilt
 from .numeric import Forward
-from .op import Op, real_array
+from .op import Op, arguments, flattened, real_array
 from .report import VERDICTS, Report, Row
 from .subject import Subject
 
 RULES = ("inplace_mutation", "not_repeatable")  # broken, they make backward wrong
 
 
-def check_gradients(op, *inputs, dy=None, seed=0, entrywise=None, **options):
+def check_gradients(
+    op, *inputs, dy=None, wrt=None, reseed=None, seed=0, entrywise=None, **options
+):
     """Compare the gradients of a backward pass with finite differences.
 
     Parameters
     ----------
-    op : module, class or Op
+    op : module, class, Op, layer or function
         Anything with ``forward(*inputs, **options) -> (y, cache)`` and
         ``backward(dy, cache) ->`` one gradient for each floating-point input.
-        For an f that returns y alone there is ``Op.plain(f, backward)``.
-    *inputs : array_like
+        For an f that returns y alone there is ``Op.plain(f, backward)``. A layer is
+        an object with ``forward(x)`` and ``backward(dy)`` that keeps parameters and
+        gradients on itself: see ``Op.layer``. A function is one that returns
+        ``(loss, gradients)``: see ``Op.loss``.
+    *inputs : array_like, or a dict, list or tuple of arrays
         Forward's inputs. Floating-point ones are copied to float64 and
         differentiated; integers (token ids) and what is no array are passed on.
     dy : array_like of y's shape, optional
         An upstream gradient to check with, besides a seeded one that is signed and
         not uniform. Wrong under either is wrong.
+    wrt : str, int or several of them, optional
+        The inputs to differentiate, by name or position; the others are held fixed.
+        Left out: all that are floating point.
+    reseed : callable, optional
+        Called before each forward pass, so that what is random in it repeats:
+        ``lambda: np.random.seed(0)``.
     seed : int
         For the upstream gradient and the directions.
     entrywise : bool, optional
@@ -68,17 +81,19 @@ def check_gradients(op, *inputs, dy=None, seed=0, entrywise=None, **options):
     'disagree'
     """
     with np.errstate(all="ignore"):
-        subject = Subject(op, inputs, options)
+        op, inputs, names, remarks, wrt = as_op(op, inputs, options, wrt)
+        subject = Subject(op, inputs, options, names, wrt, reseed)
+        subject.remarks += remarks
         if not subject.can_be_checked:
             return _no_comparison(subject)
-        dys = _upstream(subject.y, dy, seed)
+        dys = _upstream(subject, dy, seed, getattr(op, "takes_dy", True))
         analytic = [subject.gradients(d) for d in dys]
         if subject.take_as_float(analytic[0]):
             analytic = [subject.gradients(d) for d in dys]
         return _report(subject, dys, analytic, seed, entrywise, together=True)
 
 
-def check_loss(loss, grads, params, *, seed=0):
+def check_loss(loss, grads, params=None, *, reseed=None, seed=0):
     """Compare the gradients of a whole model with differences of its loss.
 
     Each block of parameters is moved along several random directions, which costs
@@ -88,12 +103,17 @@ def check_loss(loss, grads, params, *, seed=0):
     Parameters
     ----------
     loss : callable
-        ``loss(params) -> float``
+        ``loss(params) -> float``. It may take nothing and read the arrays of params
+        where they are: they are moved in place, and put back.
     grads : callable
-        ``grads(params) -> dict`` of the same names and shapes. A name that is left
-        out, or None, is judged as zeros.
-    params : dict of name to array of floats
+        ``grads(params) ->`` the gradients, in the form of params: a dict of the same
+        names, or of names like ``dW`` for ``W``. A name that is left out, or None, is
+        judged as zeros. Left out itself, as in ``check_loss(f, params)``, loss returns
+        both: ``f(params) -> (loss, gradients)``.
+    params : dict or list of arrays of floats, or of such
         Copied to float64.
+    reseed : callable, optional
+        Called before each loss, so that what is random in it repeats.
     seed : int
         For the directions.
 
@@ -111,30 +131,42 @@ def check_loss(loss, grads, params, *, seed=0):
     >>> report.verdict
     'agree'
     """
-    if not isinstance(params, Mapping):
-        raise TypeError(f"params is {type(params).__name__}; it needs a dict")
-    if not params:
+    if params is None and not callable(grads):
+        grads, params = None, grads
+    if not (is_nest(params) or isinstance(params, np.ndarray)):
+        raise TypeError(
+            f"params is {type(params).__name__}; it needs a dict or a list of arrays"
+        )
+    for name, function in (("loss", loss), ("grads", grads or loss)):
+        if not callable(function):
+            raise TypeError(f"{name} is {function!r}; it needs to be callable")
+    top = "" if isinstance(params, Mapping) else "params"
+    if not list(leaves(params, top)):
         raise ValueError("params is empty; it needs a dict of name to array")
-    for name, value in params.items():
-        real_array(f"params[{name!r}]", value)
-    names = list(params)
+    for name, value in leaves(params, top):
+        key = f"params[{name!r}]" if isinstance(params, Mapping) else name
+        real_array(key, value)
 
-    def forward(*values):
-        values = dict(zip(names, values))
-        return loss(values), values
-
-    def backward(dy, values):
-        returned = grads(values)
-        if not isinstance(returned, Mapping):
+    def forward(values):
+        returned = _called(loss, values, params)
+        if grads is not None:
+            return returned, (lambda: _called(grads, values, params), values)
+        if not (isinstance(returned, tuple) and len(returned) == 2):
             raise TypeError(
-                f"grads returned {type(returned).__name__}; it needs a dict by the "
-                "names of params"
+                f"loss returned {type(returned).__name__}; without grads it needs to "
+                "return (loss, gradients)"
             )
-        return {n: dy * np.asarray(g) for n, g in returned.items() if g is not None}
+        return returned[0], (lambda: returned[1], values)
+
+    def backward(dy, cache):
+        gradients, values = cache
+        found = gradients_in(values, gradients(), top, "grads" if grads else "loss")
+        found = [None if g is None else dy * np.asarray(g) for g in found]
+        return rebuilt(values, iter(found))
 
     with np.errstate(all="ignore"):
-        op = Op(forward, backward)
-        subject = Subject(op, list(params.values()), {}, names)
+        op = Op(forward, lambda dy, cache: {top: backward(dy, cache)})
+        subject = Subject(op, [params], {}, [top], reseed=reseed)
         if subject.y.size != 1:
             raise ValueError(
                 f"loss has shape {subject.y.shape}; it needs to be a number"
@@ -144,6 +176,21 @@ def check_loss(loss, grads, params, *, seed=0):
         dys = [np.ones(subject.y.shape)]
         analytic = [subject.gradients(dys[0])]
         return _report(subject, dys, analytic, seed, entrywise=False, together=False)
+
+
+def _called(function, values, params):
+    """A function of params at some values: given them, or with params moved there."""
+    if arguments(function)[1] > 0:
+        return function(values)
+    arrays = [leaf for _, leaf in leaves(params)]
+    before = mapped(np.copy, arrays)
+    try:
+        for array, (_, value) in zip(arrays, leaves(values)):
+            array[...] = value
+        return function()
+    finally:
+        for array, value in zip(arrays, before):
+            array[...] = value
 
 
 def _report(subject, dys, analytic, seed, entrywise, together):
@@ -208,7 +255,7 @@ def _no_comparison(subject):
         Row(subject.names[i], "inconclusive", nan, None, nan, nan, nan)
         for i in subject.floats
     ]
-    return Report(rows, subject.findings, "inconclusive")
+    return Report(rows, subject.findings, "inconclusive", subject.remarks)
 
 
 def _conclude(rows, subject, findings):
@@ -217,20 +264,23 @@ def _conclude(rows, subject, findings):
         verdicts.append("inconclusive")
     if any(finding.kind in RULES for finding in findings):
         verdicts.append("disagree")
-    return Report(rows, findings, min(verdicts, key=VERDICTS.index))
+    verdict = min(verdicts, key=VERDICTS.index)
+    return Report(rows, findings, verdict, subject.remarks)
 
 
-def _upstream(y, dy, seed):
+def _upstream(subject, dy, seed, seeded=True):
     """The upstream gradients to check with: the caller's, if any, and a seeded one.
 
     Signed and of different sizes, none near 0 or ±1: what is missing a factor dy, or
-    is right for a uniform one only, must show.
+    is right for a uniform one only, must show. A backward that takes none has one.
     """
-    rng = np.random.default_rng(seed)
-    seeded = rng.choice([-1.0, 1.0], y.shape) * rng.uniform(1.1, 1.9, y.shape)
-    dys = [np.asarray(seeded)]
+    y, rng = subject.y, np.random.default_rng(seed)
+    drawn = rng.choice([-1.0, 1.0], y.shape) * rng.uniform(1.1, 1.9, y.shape)
+    dys = [np.asarray(drawn if seeded else np.ones(y.shape))]
     if dy is not None:
-        dy = real_array("dy", dy).astype(np.float64)
+        several = subject.outputs is not None and is_nest(dy)
+        dy = flattened(dy) if several else real_array("dy", dy)
+        dy = dy.astype(np.float64)
         if dy.shape != y.shape:
             raise ValueError(f"dy has shape {dy.shape}; y has shape {y.shape}")
         if not np.isfinite(dy).all():

@@ -41,9 +41,12 @@ class Report:
         One for each input that was differentiated.
     findings : tuple of Finding
         What is wrong, likeliest first. There may be none.
+    remarks : tuple of str
+        What else is to be said of the check: what was left out of it.
     """
 
-    def __init__(self, rows, findings, verdict):
+    def __init__(self, rows, findings, verdict, remarks=()):
+        self.remarks = tuple(remarks)
         self.rows = tuple(rows)
         self.findings = tuple(findings)
         self.verdict = verdict
@@ -74,6 +77,7 @@ class Report:
             what = f"{number}. {kind} in {name}"
             shown, try_ = _paragraph(evidence, "   "), _paragraph(advice, "   ", "-> ")
             parts.append(f"{what}\n{shown}\n{try_}")
+        parts += map(_paragraph, self.remarks)
         return "\n\n".join(parts)
 
     def summary(self):
@@ -206,6 +210,7 @@ def _html(report, links):
     if report.findings:
         items = "".join(_html_finding(finding, links) for finding in report.findings)
         parts.append(f"<ol>{items}</ol>")
+    parts += [f"<p>{escape(remark)}</p>" for remark in report.remarks]
     return f'<div class="backhand-report">{"".join(parts)}</div>'
 
 

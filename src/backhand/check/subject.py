@@ -6,7 +6,18 @@ change its arguments, and backward must return the same when it is called again.
 
 import numpy as np
 
-from .op import argument_names, defaults, gradients_of, naming, output_of, real_array
+from .nests import is_nest, leaves, rebuilt
+from .op import (
+    argument_names,
+    defaults,
+    describe,
+    flattened,
+    gradients_of,
+    like_outputs,
+    naming,
+    output_of,
+    spread,
+)
 from .report import Finding
 
 REPEATABLE = 1e-12  # two runs may differ by this much of the largest entry
@@ -15,27 +26,58 @@ REPEATABLE = 1e-12  # two runs may differ by this much of the largest entry
 class Subject:
     """The op under test, on float64 copies of its inputs.
 
+    Parameters
+    ----------
+    op : Op or alike
+    inputs : list
+    options : dict
+    names : list of str, optional
+        Of the inputs.
+    wrt : str, int or several, optional
+        Which inputs are differentiated, by name or position; all, if left out.
+    reseed : callable, optional
+        Called before each forward pass.
+
     Attributes
     ----------
     names : list of str
     values : list
-        The inputs; those that are floating point are differentiated.
+        The inputs, and what those that are nests of arrays hold. The floating-point
+        ones are differentiated.
     y : ndarray
+        The output; several are put end to end.
+    outputs : array or nest
+        As forward returns them.
     findings : list of Finding
         Which rules were broken.
+    remarks : list of str
+        What else is to be said of the check.
     not_returned : set of str
         The inputs for which backward returned no gradient.
     """
 
-    def __init__(self, op, inputs, options, names=None):
+    def __init__(self, op, inputs, options, names=None, wrt=None, reseed=None):
         for name in ("forward", "backward"):
             if not callable(getattr(op, name, None)):
                 raise TypeError(f"op is {op!r}; it needs a forward and a backward")
+        if reseed is not None and not callable(reseed):
+            raise TypeError(
+                f"reseed is {reseed!r}; it needs a function that is called before each "
+                "forward pass: reseed=lambda: np.random.seed(0)"
+            )
         self.op = op
         self.options = options
-        self.names = names or argument_names(op.forward, len(inputs))
-        self.values = [_input(n, v) for n, v in zip(self.names, inputs)]
+        self.reseed = reseed or (lambda: None)
+        tops = names or argument_names(op.forward, len(inputs))
+        self._inputs = dict(zip(tops, map(_input, tops, inputs)))
+        parts = [(n, *leaf) for n, v in self._inputs.items() for leaf in leaves(v, n)]
+        self._nested = any(map(is_nest, self._inputs.values()))
+        self._tops = [top for top, _, _ in parts]
+        self.names = [name for _, name, _ in parts]
+        self.values = [_input(name, value) for _, name, value in parts]
+        self._held = self._held_fixed(wrt)
         self.findings = []
+        self.remarks = []
         self.not_returned = set()
         self._forward_changes = False
         self._repeats = True
@@ -44,7 +86,11 @@ class Subject:
     @property
     def floats(self):
         """The positions of the inputs that are differentiated."""
-        return [i for i, v in enumerate(self.values) if _is_array(v, "f")]
+        return [
+            i
+            for i, (name, v) in enumerate(zip(self.names, self.values))
+            if _is_array(v, "f") and name not in self._held
+        ]
 
     @property
     def can_be_checked(self):
@@ -70,8 +116,8 @@ class Subject:
         """y in float64, without the care that exceptions are given elsewhere."""
         if self._forward_changes:
             values = _copies(values)
-        y, _ = self.op.forward(*values, **self.options)
-        return np.asarray(y, dtype=np.float64)
+        y = self._call_forward(values)[0]
+        return np.asarray(flattened(y) if is_nest(y) else y, dtype=np.float64)
 
     def gradients(self, dy):
         """What backward returns for dy, one array or None for each input.
@@ -96,14 +142,16 @@ class Subject:
                         f"the same dy and cache gave another gradient of {name} the "
                         f"second time{_largest_change(a, b)}",
                         "Look for a cached array written into, a gradient added to "
-                        "a buffer that is kept, or random numbers drawn in backward.",
+                        "a buffer that is kept, or random numbers drawn in backward. "
+                        "For a layer that adds on purpose: Op.layer(layer, zero=…), with "
+                        "what sets its gradients to zero.",
                     )
         return self._filled(first)
 
     def ask(self, dy, values=None):
         """The same for another dy, or at other values, with no look at its manners."""
         values = _copies(self.values if values is None else values)
-        _, cache = self.op.forward(*values, **self.options)
+        _, cache = self._call_forward(values)
         dtype = self.y.dtype if self.y.dtype.kind == "f" else np.float64
         return self._filled(self._backward(dy.astype(dtype), cache))
 
@@ -116,6 +164,8 @@ class Subject:
         for position, gradient in enumerate(gradients):
             before = self.values[position]
             if gradient is None or not _is_array(before, "iub"):
+                continue
+            if self.names[position] in self._held:
                 continue
             self.values[position] = before.astype(np.float64)
             try:
@@ -138,16 +188,56 @@ class Subject:
             )
         return taken
 
+    def _call_forward(self, values):
+        self.reseed()
+        if self._nested:
+            parts = iter(values)
+            values = [rebuilt(v, parts) for v in self._inputs.values()]
+        return self.op.forward(*values, **self.options)
+
     def _forward(self, values):
         with naming("forward", **dict(zip(self.names, values))):
-            y, cache = output_of(self.op.forward(*values, **self.options))
-        return real_array("y", y), cache
+            y, cache = output_of(self.op, self._call_forward(values))
+        self.outputs = y if is_nest(y) else None
+        return flattened(y), cache
 
     def _backward(self, dy, cache):
         # A number for a number: what a loss is given is no array of no axes.
+        given = dy if dy.ndim else dy[()]
+        if self.outputs is not None:
+            given = like_outputs(self.outputs, dy)
         with naming("backward", dy=dy):
-            returned = self.op.backward(dy if dy.ndim else dy[()], cache)
-        return gradients_of(returned, self.names, self.floats)
+            returned = spread(self.op.backward, given, cache)
+        floats = [i for i, v in enumerate(self.values) if _is_array(v, "f")]
+        tops = (
+            list(dict.fromkeys(self._tops[i] for i in these))
+            for these in (floats, self.floats)
+        )
+        return gradients_of(returned, self._inputs, *tops)
+
+    def _held_fixed(self, wrt):
+        """The names of all that is not differentiated because others are asked for."""
+        if wrt is None:
+            return set()
+        tops, wanted = list(self._inputs), set()
+        for one in [wrt] if isinstance(wrt, str | int) else wrt:
+            known = isinstance(one, int) and -len(tops) <= one < len(tops)
+            name = tops[one] if known else one
+            within = [
+                leaf for top, leaf in zip(self._tops, self.names) if name in (top, leaf)
+            ]
+            if not within:
+                raise ValueError(
+                    f"wrt names {one!r}; the inputs are {', '.join(self.names)}"
+                )
+            value = self.values[self.names.index(within[0])]
+            if len(within) == 1 and not _is_array(value, "f"):
+                raise TypeError(
+                    f"wrt names {name}, which is {describe(value)}; it needs "
+                    "floating-point numbers"
+                )
+            wanted.update(within)
+        return {name for name in self.names if name not in wanted}
 
     def _filled(self, gradients):
         return [
@@ -170,8 +260,8 @@ class Subject:
                 "y",
                 "two forward passes on the same inputs differ"
                 + _largest_change(y, again),
-                "Fix what is random (a dropout mask, say) before checking: pass it "
-                "in, or seed it inside forward.",
+                "Fix what is random (a dropout mask, say): pass it in, or reseed it "
+                "for each pass: check_gradients(…, reseed=lambda: np.random.seed(0)).",
             )
         bad = ~np.isfinite(y)
         if bad.any():
@@ -208,6 +298,8 @@ class Subject:
 
 def _input(name, value):
     """A float64 or integer copy of an array-like; whatever else it is, as it is."""
+    if is_nest(value):
+        return value
     try:
         array = np.array(value)
     except ValueError:  # a ragged list
