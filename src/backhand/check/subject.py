@@ -143,8 +143,8 @@ class Subject:
                         f"second time{_largest_change(a, b)}",
                         "Look for a cached array written into, a gradient added to "
                         "a buffer that is kept, or random numbers drawn in backward. "
-                        "For a layer that adds on purpose: Op.layer(layer, zero=…), with "
-                        "what sets its gradients to zero.",
+                        "For a layer that adds on purpose: Op.layer(layer, zero=…), "
+                        "with what sets its gradients to zero.",
                     )
         return self._filled(first)
 
