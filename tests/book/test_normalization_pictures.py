@@ -14,6 +14,75 @@ from backhand.check import Op
 from backhand.ops import layer_norm, rms_norm
 
 
+def test_two_projections_leave_the_one_direction_that_the_captions_name(titles_fit):
+    assert titles_fit(pictures.two_projections())
+    np.testing.assert_allclose(pictures.projected(pictures.upstream(0))[1], [1, -2, 1])
+    _, cache = layer_norm.forward(pictures.ROW, np.ones(3), np.zeros(3), eps=1e-15)
+    for turn in pictures.TURNS:
+        g = pictures.upstream(turn)
+        left = pictures.projected(g)[1]
+        dx, *_ = layer_norm.backward(g, cache)
+        np.testing.assert_allclose(left, dx * pictures.ROW.std(), atol=1e-12)
+        picture = pictures.turned(turn)
+        assert titles_fit(picture)
+        if "Nothing is left" in picture.caption:
+            assert np.abs(left).max() < 0.01
+            continue
+        times = float(
+            re.search(r"What is left is (\S+) times", picture.caption)[1].replace("−", "-")
+        )
+        np.testing.assert_allclose(left, times * np.array([1, -2, 1]), atol=0.05)
+
+
+def test_nothing_is_left_twice_in_the_round():
+    empty = [t for t in pictures.TURNS if "Nothing" in pictures.turned(t).caption]
+    assert empty == [26.6, 206.6]
+
+
+@pytest.mark.parametrize("output, pushed", pictures.PUSHED.items())
+def test_what_arrives_at_and_around_a_large_entry_falls_with_its_powers(output, pushed):
+    def dx(large):
+        return np.abs(pictures.arriving(large, pushed)[0])
+
+    powers = np.log10(dx(1e2) / dx(1e3))
+    own, between = (3, 2) if pushed == 0 else (1, 2)
+    assert powers[pushed] == pytest.approx(own, abs=0.02)
+    assert powers[3 if pushed == 0 else 0] == pytest.approx(between, abs=0.02)
+
+
+@pytest.mark.parametrize("large", pictures.LARGE)
+@pytest.mark.parametrize("output", pictures.PUSHED)
+def test_a_frame_says_what_the_entry_behind_the_pushed_output_receives(
+    large, output, titles_fit
+):
+    picture = pictures.large_entry(large, output)
+    assert titles_fit(picture)
+    pushed = pictures.PUSHED[output]
+    said = float(re.search(r"receives (\S+?)[ ;]", picture.caption)[1])
+    assert said == pytest.approx(pictures.arriving(large, pushed)[0][pushed], rel=0.06)
+
+
+def test_the_valley_moves_as_far_as_the_rows_are_larger(titles_fit):
+    rng = np.random.default_rng(0)
+    (rows, dy), (gain, bias) = rng.normal(size=(2, 4, 6)), rng.normal(size=(2, 6))
+    assert titles_fit(pictures.moved_valley(rows, gain, bias, dy))
+    best = {
+        size: pictures.STEPS[np.argmin(pictures.valley(size, rows, gain, bias, dy))]
+        for size in (1, 1e4)
+    }
+    assert 1e3 < best[1e4] / best[1] < 1e5
+
+
+def test_the_wish_is_how_fast_bolder_scores_would_lower_the_loss():
+    """Measured in the first step, whose weights and window are those of the seed."""
+    training_of = pictures.training
+    run = training_of("rms", pictures.DROPPED.name, seed=3)
+    assert run.wishes.shape == run.losses.shape
+    for seed in range(2):
+        run = training_of("rms", pictures.DROPPED.name, seed=seed)
+        assert run.wishes[0] > 0 > run.wishes[4:8].mean()
+
+
 @pytest.mark.parametrize("kept", pictures.KEPT)
 def test_a_frame_tells_the_end_of_its_own_run(kept, titles_fit):
     picture = pictures.coupling(kept)

@@ -21,6 +21,7 @@ NORMS = {"rms": rms_norm, "layer": layer_norm}
 RATES = {Adam: 0.01, SGD: 0.1}
 WIDTH = CONTEXT = 16
 BATCH, STEPS, EVERY = 8, 100, 5
+LAST = "final_norm.gain"
 
 
 class Run(NamedTuple):
@@ -29,6 +30,7 @@ class Run(NamedTuple):
     losses: np.ndarray  # the mean over those steps
     angles: np.ndarray  # between the gradient used and the true one, in degrees
     lengths: np.ndarray  # root mean square of the rows that reach the last norm
+    wishes: np.ndarray  # how fast the loss falls as the last norm's output is scaled up
 
     @property
     def loss(self):
@@ -93,7 +95,7 @@ def training(norm="rms", mistake=None, kept=0.0, rule=Adam, seed=0, steps=STEPS)
     )
     params, optimizer = transformer.init(config, seed, np.float64), rule(RATES[rule])
     rng = np.random.default_rng(seed)
-    losses, angles, lengths = [], [], []
+    losses, angles, lengths, wishes = [], [], [], []
     for step in range(steps):
         starts = rng.integers(TOKENS.size - CONTEXT, size=(BATCH, 1))
         text = TOKENS[starts + np.arange(CONTEXT + 1)]
@@ -101,14 +103,16 @@ def training(norm="rms", mistake=None, kept=0.0, rule=Adam, seed=0, steps=STEPS)
         with swapped(op, "backward", backward):
             used = transformer.backward(seen)
         losses.append(loss)
+        # Scaling every gain of the norm by s scales its output by s.
+        wishes.append(-np.sum(params[LAST] * used[LAST]))
         if step % EVERY == 0:
             true = transformer.backward(seen)
             angles.append(degrees(flat(used), flat(true)))
             statistic = seen.final_norm[-1]  # rms, or the deviation of a LayerNorm
             lengths.append(np.sqrt(np.mean(statistic**2)))
         optimizer.step(params, used)
-    losses = np.reshape(losses, (-1, EVERY)).mean(axis=1)
-    return Run(losses, np.array(angles), np.array(lengths))
+    losses, wishes = np.reshape([losses, wishes], (2, -1, EVERY)).mean(axis=-1)
+    return Run(losses, np.array(angles), np.array(lengths), wishes)
 
 
 def flat(gradients):
