@@ -6,9 +6,17 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from backhand import check_gradients
+from backhand import check_gradients, transformer
 from backhand.corpus import zen
-from backhand.book.norm_training import FREQUENCIES, NORMS, mean_and_error, partly, training
+from backhand.book.norm_training import (
+    FREQUENCIES,
+    LAST,
+    NORMS,
+    mean_and_error,
+    partly,
+    training,
+    wish,
+)
 from backhand.book.pictures import normalization as pictures
 from backhand.check import Op
 from backhand.ops import layer_norm, rms_norm
@@ -31,7 +39,8 @@ def test_two_projections_leave_the_one_direction_that_the_captions_name(titles_f
         times = float(
             re.search(r"What is left is (\S+) times", picture.caption)[1].replace("−", "-")
         )
-        np.testing.assert_allclose(left, times * np.array([1, -2, 1]), atol=0.05)
+        assert left[0] == pytest.approx(times, abs=0.05)
+        np.testing.assert_allclose(left, left[0] * np.array([1, -2, 1]), atol=1e-12)
 
 
 def test_nothing_is_left_twice_in_the_round():
@@ -74,13 +83,28 @@ def test_the_valley_moves_as_far_as_the_rows_are_larger(titles_fit):
 
 
 def test_the_wish_is_how_fast_bolder_scores_would_lower_the_loss():
-    """Measured in the first step, whose weights and window are those of the seed."""
-    training_of = pictures.training
-    run = training_of("rms", pictures.DROPPED.name, seed=3)
-    assert run.wishes.shape == run.losses.shape
+    rng = np.random.default_rng(0)
+    config = transformer.Config(5, 4, 8, layers=1, heads=2, hidden=8)
+    params = transformer.init(config, 0, np.float64)
+    params |= {LAST: rng.normal(size=8), "embedding": rng.normal(size=(5, 8))}
+    text = rng.integers(5, size=(3, 5))
+
+    def loss(scale):
+        scaled = params | {LAST: scale * params[LAST]}
+        return transformer.forward(scaled, text[:, :-1], text[:, 1:], config)
+
+    measured = (loss(1 - 1e-6)[0] - loss(1 + 1e-6)[0]) / 2e-6
+    assert abs(measured) > 0.1
+    gradients = transformer.backward(loss(1)[1])
+    assert wish(params, gradients) == pytest.approx(measured, rel=1e-6)
+
+
+def test_without_coupling_the_rows_are_pushed_out_by_the_wish_and_then_pulled_in():
     for seed in range(2):
-        run = training_of("rms", pictures.DROPPED.name, seed=seed)
-        assert run.wishes[0] > 0 > run.wishes[4:8].mean()
+        run = training("rms", pictures.DROPPED.name, seed=seed)
+        assert run.wishes.shape == run.losses.shape
+        assert run.wishes[:3].min() > 0 > run.wishes[4:8].mean()
+        assert run.lengths[0] < run.lengths[8] < run.lengths[4]
 
 
 @pytest.mark.parametrize("kept", pictures.KEPT)

@@ -103,8 +103,7 @@ def training(norm="rms", mistake=None, kept=0.0, rule=Adam, seed=0, steps=STEPS)
         with swapped(op, "backward", backward):
             used = transformer.backward(seen)
         losses.append(loss)
-        # Scaling every gain of the norm by s scales its output by s.
-        wishes.append(-np.sum(params[LAST] * used[LAST]))
+        wishes.append(wish(params, used))
         if step % EVERY == 0:
             true = transformer.backward(seen)
             angles.append(degrees(flat(used), flat(true)))
@@ -113,6 +112,15 @@ def training(norm="rms", mistake=None, kept=0.0, rule=Adam, seed=0, steps=STEPS)
         optimizer.step(params, used)
     losses, wishes = np.reshape([losses, wishes], (2, -1, EVERY)).mean(axis=-1)
     return Run(losses, np.array(angles), np.array(lengths), wishes)
+
+
+def wish(params, gradients):
+    """How fast the loss falls as the output of the last norm is scaled up.
+
+    Scaling its gains by s scales its output by s. In a norm without coupling the same
+    number, per row, is what pushes its input outwards.
+    """
+    return -np.sum(params[LAST] * gradients[LAST])
 
 
 def flat(gradients):
