@@ -18,15 +18,22 @@ n*x**(n - 1)
 h*Sum(h**(k - 2)*x**(-k + n)*binomial(n, k), (k, 2, n))
 
 The chain rule: stretch the quotient by the change of the inner function, and it falls
-apart into two rates, the outer one taken at g(x).
+apart into two quotients, the outer one taken from g(x).
 
 >>> f, g = Function("f"), Function("g")
->>> outer = (f(g(x + h)) - f(g(x))) / (g(x + h) - g(x))
->>> inner = (g(x + h) - g(x)) / h
+>>> outer, inner = chained_quotients(f, g, x, h)
 >>> simplify(outer * inner - (f(g(x + h)) - f(g(x))) / h)
 0
+>>> chained_quotients(lambda u: u**2, lambda u: 3 * u + 1, x, h)
+(3*h + 6*x + 2, 3)
 >>> f(g(x)).diff(x)
 Derivative(f(g(x)), g(x))*Derivative(g(x), x)
+
+Two ways from x to y: the rise of one after the other is the whole rise.
+
+>>> F, a, b = Function("F"), Function("a"), Function("b")
+>>> sum(rises_in_turn(F, a, b, x, h))
+-F(a(x), b(x)) + F(a(h + x), b(h + x))
 """
 
 from sympy import Sum, Symbol, binomial, cancel
@@ -45,3 +52,17 @@ def power_quotient(x, h, n):
     k = Symbol("k", integer=True, positive=True)
     rest = Sum(binomial(n, k) * x ** (n - k) * h ** (k - 2), (k, 2, n))
     return binomial(n, 1) * x ** (n - 1), h * rest
+
+
+def chained_quotients(f, g, x, h):
+    """The quotients of f, from g(x) on, and of g; their product is that of f(g(x))."""
+    moved = g(x + h) - g(x)
+    outer = (f(g(x) + moved) - f(g(x))) / moved
+    return cancel(outer), cancel(moved / h)
+
+
+def rises_in_turn(f, a, b, x, h):
+    """How far f(a(x), b(x)) rises when first b moves alone, and after it a."""
+    b_moved = f(a(x), b(x + h)) - f(a(x), b(x))
+    a_moved = f(a(x + h), b(x + h)) - f(a(x), b(x + h))
+    return a_moved, b_moved
