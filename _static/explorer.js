@@ -28,6 +28,7 @@ class Explorer {
       this.playing ? this.stop() : this.play(),
     );
     Explorer.all.set(figure.id, this);
+    new ResizeObserver(() => this.reserve()).observe(figure);
   }
 
   get positions() {
@@ -82,6 +83,25 @@ class Explorer {
   paint(frame) {
     this.panels.replaceChildren(...this.images(frame));
     this.caption.textContent = this.frames[frame].caption;
+  }
+
+  // The caption that needs the most lines at this width keeps the place of all: the
+  // longest in letters, which the page came with, is not always it.
+  reserve() {
+    const place = this.caption.parentElement;
+    if (place.clientWidth === this.width) return;
+    this.width = place.clientWidth;
+    const trial = place.appendChild(this.caption.cloneNode());
+    trial.className = "bh-trial";
+    const lines = (words) => {
+      trial.textContent = words;
+      return trial.offsetHeight;
+    };
+    const words = this.frames.map(({ caption }) => caption);
+    const heights = words.map(lines);
+    trial.remove();
+    const tallest = heights.indexOf(Math.max(...heights));
+    place.dataset.longest = words[tallest];
   }
 
   images(frame) {
