@@ -210,9 +210,9 @@ def _data(frames, sliders):
         "frames": [
             {
                 "caption": frame.caption or "",
+                # The start's size serves all: a pixel's difference moves the page.
                 "images": [
-                    {"svg": numbers(svg), "alt": alt, "width": width, "height": height}
-                    for svg, alt, width, height in frame.drawings
+                    {"svg": numbers(svg), "alt": alt} for svg, alt, *_ in frame.drawings
                 ],
             }
             for frame in frames

@@ -76,9 +76,14 @@ def images(drawings):
 
 def _image(drawing):
     svg, alt, width, height = drawing
+    # The ratio is stated, or an explorer's frames take their own, a pixel apart.
+    style = (
+        f"flex:1 1 18rem;min-width:0;max-width:min(100%,{width}px);"
+        f"height:auto;aspect-ratio:{width}/{height}"
+    )
     return (
         f'<img class="bh-figure bh-invert" alt="{escape(alt)}" width="{width}" '
-        f'height="{height}" style="flex:1 1 18rem;min-width:0;max-width:min(100%,{width}px);height:auto" '
+        f'height="{height}" style="{style}" '
         f'src="data:image/svg+xml,{quote(svg, _UNQUOTED)}">'
     )
 
